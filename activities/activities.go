@@ -72,8 +72,8 @@ type Config struct {
 	Logger *slog.Logger
 	// MaxFetches caps the concurrent requests of this process. Defaults to 256.
 	MaxFetches int
-	// Places holds the permits for these requests. Defaults to MaxFetches permits.
-	Places *request.Places
+	// Permits holds the permits for these requests. Defaults to MaxFetches permits.
+	Permits *request.Permits
 	// Worker returns this worker's id for the rows of its attempts. nil stores no id.
 	Worker func() int32
 	// Network tells outages of our network from unreachable sites. Defaults to a new monitor.
@@ -92,17 +92,17 @@ type Config struct {
 
 // Activities implements all activities. It is safe for concurrent use.
 type Activities struct {
-	store     Store
-	requests  *request.Client
-	reader    *read.Reader
-	rulings   *ruling.Reader
-	starter   Starter
-	waker     *waker
-	ease      *ease
-	scheduler *scheduler
-	agent     string
-	log       *slog.Logger
-	jitter    func() float64
+	store       Store
+	requests    *request.Client
+	reader      *read.Reader
+	rulings     *ruling.Reader
+	starter     Starter
+	waker       *waker
+	stepLimiter *stepLimiter
+	scheduler   *scheduler
+	agent       string
+	log         *slog.Logger
+	jitter      func() float64
 	// The next fields are copies from Config.
 	allowMalformed bool
 	seedFiles      SeedFiles
@@ -131,7 +131,7 @@ func New(cfg Config) (*Activities, error) {
 	}
 	requests, err := request.New(request.Config{
 		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
-		Places: cfg.Places, Worker: cfg.Worker,
+		Permits: cfg.Permits, Worker: cfg.Worker,
 		Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
 		Network: cfg.Network, Log: cfg.Logger, Observe: cfg.Observe,
 		Tracer: cfg.Tracer, TraceOf: traceOf,
@@ -141,7 +141,7 @@ func New(cfg Config) (*Activities, error) {
 	}
 	return &Activities{
 		store: cfg.Store, requests: requests, rulings: rulings, starter: cfg.Starter,
-		waker: newWaker(cfg.Starter, cfg.Logger), ease: newEase(time.Now()),
+		waker: newWaker(cfg.Starter, cfg.Logger), stepLimiter: newStepLimiter(time.Now()),
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
 		seedFiles: cfg.SeedFiles, jitter: rand.Float64,
 		reader: read.New(read.Config{
@@ -160,8 +160,8 @@ func Register(r worker.ActivityRegistry, a *Activities) {
 }
 
 // Drain begins no more requests, and aborts the requests still in flight after some time.
-func Drain(a *Activities, within time.Duration) {
-	a.requests.Drain(within)
+func Drain(a *Activities, timeout time.Duration) {
+	a.requests.Drain(timeout)
 	a.scheduler.stop()
 }
 
@@ -172,16 +172,16 @@ func HandOver(a *Activities) { a.scheduler.handOver() }
 // Wait waits for pending wake-ups. Call it after the worker has stopped.
 func Wait(a *Activities) { a.waker.stop() }
 
-// complete adds the further facts that a decision needs.
-func (a *Activities) complete(ctx context.Context, facts crawl.Facts) (decide.Facts, error) {
+// completeFacts adds the further facts that a decision needs.
+func (a *Activities) completeFacts(ctx context.Context, facts crawl.Facts) (decide.Facts, error) {
 	var c *crawl.CrawlFacts
 	if run := decide.Pick(facts, facts.Now); run != nil {
 		c = run.Crawl
 	}
-	return a.completeFor(ctx, facts, c)
+	return a.completeCrawlFacts(ctx, facts, c)
 }
 
-func (a *Activities) completeFor(ctx context.Context, facts crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
+func (a *Activities) completeCrawlFacts(ctx context.Context, facts crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
 	f, err := a.rulings.Facts(ctx, facts, c)
 	f.Agent, f.AllowMalformed = a.agent, a.allowMalformed
 	return f, err

@@ -31,12 +31,12 @@ func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResul
 		return AddURLsResult{}, badInput(err)
 	}
 	if run.Status == crawl.RunStopped {
-		return AddURLsResult{}, badInput(crawl.NotNow("run %q is %s: resume it first, with mosey crawl --run %s or a SeedWorkflow",
+		return AddURLsResult{}, badInput(crawl.NewStateError("run %q is %s: resume it first, with mosey crawl --run %s or a SeedWorkflow",
 			run.Name, cmp.Or(run.Reason, string(run.Status)), run.Name))
 	}
 	n, err := a.store.AddSeeds(ctx, run.ID, parsed)
 	if err != nil || n == 0 {
 		return AddURLsResult{}, err
 	}
-	return AddURLsResult{Added: n}, a.goOn(ctx, run.Name)
+	return AddURLsResult{Added: n}, a.wakeDispatcher(ctx, run.Name)
 }

@@ -18,7 +18,7 @@ import (
 func (b *testBundle) fetchAuto(t *testing.T, with ...envOption) (activities.FetchPagesResult, error) {
 	t.Helper()
 	in := activities.FetchPagesInput{Domain: b.site, MaxPages: 1, Auto: true}
-	res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in, with...)
+	res, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in, with...)
 	res.Runs = nil // see TestRunsOfADomain
 	return res, err
 }

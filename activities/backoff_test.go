@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// After a site's failure Temporal makes another attempt, which requests the page that the activity is
-// named after.
+// After a site's failure Temporal makes another attempt, which requests the page that the activity
+// is named after.
 func TestASitesFailure(t *testing.T) {
 	t.Parallel()
 	failing := func(t *testing.T, site web.Behaviour, set settings.Settings) *testBundle {

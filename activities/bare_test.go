@@ -23,7 +23,7 @@ import (
 // storeSeeds stores seeds as a person writes them.
 func (b *testBundle) storeSeeds(t *testing.T, run string, raw ...string) activities.StoreSeedsResult {
 	t.Helper()
-	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, activities.StoreSeedsInput{Run: run, URLs: raw})
+	res, err := activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, activities.StoreSeedsInput{Run: run, URLs: raw})
 	require.NoError(t, err)
 	return res
 }

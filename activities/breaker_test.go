@@ -98,11 +98,11 @@ func TestBreaker(t *testing.T) {
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFinish, res.Next)
-		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
+		finished, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
 			activities.FinishDomainInput{Domain: b.site})
 		require.NoError(t, err)
 		require.True(t, finished.Finished)
-		list, _, err := b.store.Troubled(t.Context(), b.run.ID, 10)
+		list, _, err := b.store.Obstacles(t.Context(), b.run.ID, 10)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 
@@ -115,7 +115,7 @@ func TestBreaker(t *testing.T) {
 		b.crawlAll(t, 50)
 		d, err = b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
-		require.Zero(t, d.Health.GivenUp)
+		require.Zero(t, d.Health.AbandonedCount)
 		require.Zero(t, d.Health.Graylistings)
 		require.Equal(t, 13, b.count(t, "SELECT count(*) FROM pages WHERE status = 'fetched' AND kind = 'page'"))
 	})

@@ -35,7 +35,7 @@ func TestSlowHostsLeavePlaces(t *testing.T) {
 	done := make(chan error, len(slow))
 	for _, host := range slow {
 		go func() {
-			res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages,
+			res, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages,
 				activities.FetchPagesInput{Domain: host, MaxPages: 1})
 			if err == nil && res.Closed != 1 {
 				err = errNotClosed

@@ -9,17 +9,17 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// call identifies the activity that a batch has handed over. The SDK's activity context takes many
-// times as much memory.
-type call struct {
+// activityCall identifies the activity that a batch has handed over. The SDK's activity context
+// takes many times as much memory.
+type activityCall struct {
 	Token      []byte    `json:"token"`
 	WorkflowID string    `json:"workflow_id"`
 	RunID      string    `json:"run_id"`
 	Activity   string    `json:"activity"`
 	Attempt    int32     `json:"attempt"`
 	Deadline   time.Time `json:"deadline"`
-	// Every is the interval of heartbeats. 0 disables them.
-	Every time.Duration `json:"every"`
+	// HeartbeatInterval is the interval of heartbeats. 0 disables them.
+	HeartbeatInterval time.Duration `json:"every"`
 	// stopped is closed when the worker stops.
 	stopped <-chan struct{}
 	log     *slog.Logger
@@ -27,41 +27,41 @@ type call struct {
 
 type callKey struct{}
 
-func callOf(ctx context.Context, log *slog.Logger) call {
+func newCall(ctx context.Context, log *slog.Logger) activityCall {
 	info := activity.GetInfo(ctx)
-	return call{
+	return activityCall{
 		Token: info.TaskToken, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID,
 		Activity: info.ActivityType.Name, Attempt: info.Attempt, Deadline: info.Deadline,
-		Every: info.HeartbeatTimeout / beatPart, stopped: activity.GetWorkerStopChannel(ctx), log: log,
+		HeartbeatInterval: info.HeartbeatTimeout / heartbeatsPerTimeout, stopped: activity.GetWorkerStopChannel(ctx), log: log,
 	}
 }
 
 // context returns a context that carries the call and is never cancelled.
-func (c *call) context() context.Context {
+func (c *activityCall) context() context.Context {
 	return context.WithValue(context.Background(), callKey{}, c)
 }
 
-// callIn returns the call of a context, handed over or not; nil outside an activity.
-func callIn(ctx context.Context) *call {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
+// currentCall returns the call of a context, handed over or not; nil outside an activity.
+func currentCall(ctx context.Context) *activityCall {
+	if c, ok := ctx.Value(callKey{}).(*activityCall); ok {
 		return c
 	}
 	if !activity.IsActivity(ctx) {
 		return nil
 	}
-	c := callOf(ctx, nil)
+	c := newCall(ctx, nil)
 	return &c
 }
 
 func stopChannel(ctx context.Context) <-chan struct{} {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
+	if c, ok := ctx.Value(callKey{}).(*activityCall); ok {
 		return c.stopped
 	}
 	return activity.GetWorkerStopChannel(ctx)
 }
 
 func warn(ctx context.Context, message string, args ...any) {
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
+	if c, ok := ctx.Value(callKey{}).(*activityCall); ok {
 		args = append(args, "workflow", c.WorkflowID, "workflow_run", c.RunID, "activity", c.Activity, "attempt", c.Attempt)
 		c.log.WarnContext(ctx, message, args...) //nolint:sloglint // the caller's message
 		return
@@ -70,7 +70,7 @@ func warn(ctx context.Context, message string, args ...any) {
 }
 
 func traceOf(ctx context.Context) []attribute.KeyValue {
-	c := callIn(ctx)
+	c := currentCall(ctx)
 	if c == nil {
 		return nil
 	}

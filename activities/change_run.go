@@ -40,8 +40,9 @@ func byWorkflow(ctx context.Context) string {
 	return id[:min(len(id), crawl.ControlByMax)]
 }
 
-// paused checks a paused run. It resumes the run if its pause is over, else returns the time left.
-func (a *Activities) paused(ctx context.Context, run crawl.Run) (res DispatchResult, over bool, err error) {
+// checkPausedRun checks a paused run. It resumes the run if its pause is over, else returns the
+// time left.
+func (a *Activities) checkPausedRun(ctx context.Context, run crawl.Run) (res DispatchResult, isOver bool, err error) {
 	res = DispatchResult{Paused: true, Reason: run.Reason}
 	if run.PausedUntil.IsZero() {
 		return res, false, nil
@@ -50,8 +51,8 @@ func (a *Activities) paused(ctx context.Context, run crawl.Run) (res DispatchRes
 	if err != nil {
 		return res, false, err
 	}
-	if left := run.PausedUntil.Sub(now); left > 0 {
-		res.NextIn = settings.Duration(left + time.Millisecond)
+	if remaining := run.PausedUntil.Sub(now); remaining > 0 {
+		res.NextIn = settings.Duration(remaining + time.Millisecond)
 		return res, false, nil
 	}
 	_, err = a.store.ChangeRun(ctx, run.Name, crawl.RunChange{

@@ -25,24 +25,24 @@ type awayStore struct {
 	err   error
 }
 
-func (s *awayStore) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
+func (s *awayStore) Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult, error) {
 	if s.fails.Add(-1) >= 0 {
-		return crawl.Recorded{}, s.err
+		return crawl.RecordResult{}, s.err
 	}
 	return s.Store.Record(ctx, a)
 }
 
-func (s *awayStore) TakeBack(
+func (s *awayStore) Withdraw(
 	ctx context.Context, start crawl.Start, id int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {
 	if s.fails.Add(-1) >= 0 {
 		return s.err
 	}
-	return s.Store.TakeBack(ctx, start, id, delay, spared, why, robots)
+	return s.Store.Withdraw(ctx, start, id, delay, spared, why, robots)
 }
 
-// A host that is cut off in the middle of a request sees the site and the database fall silent. That is
-// not held against the site.
+// A host that is cut off in the middle of a request sees the site and the database fall silent.
+// That is not held against the site.
 func TestFetchPagesThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	unreachable := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}

@@ -31,11 +31,11 @@ type RunWork interface {
 	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
 	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
 	ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error)
-	CrowdRun(ctx context.Context, runID int64, full bool) error
-	SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error)
+	MarkRunCrowded(ctx context.Context, runID int64, full bool) error
+	UpdateSpentBudget(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
-	RunLooked(ctx context.Context, runID int64, opens time.Time) error
-	Left(ctx context.Context, runID int64) (crawl.Left, error)
+	RecordRunCheck(ctx context.Context, runID int64, opens time.Time) error
+	RemainingWork(ctx context.Context, runID int64) (crawl.RemainingWork, error)
 }
 
 // DispatchInput names the run to dispatch.
@@ -59,8 +59,8 @@ type DispatchResult struct {
 	// NextIn is the longest time until the next dispatch. 0 means wait for a wake-up.
 	NextIn settings.Duration `json:"next_in,omitempty"`
 
-	// opens is the opening time of the run's window; zero means it is open.
-	opens time.Time
+	// windowOpensAt is the opening time of the run's window; zero means it is open.
+	windowOpensAt time.Time
 }
 
 const (
@@ -68,13 +68,13 @@ const (
 	dispatchBatch = 500
 	// dispatchParallel caps the concurrent starts.
 	dispatchParallel = 32
-	// dispatchBusy is the poll interval while domains are active. Finished domains and new work wake
-	// the dispatcher sooner, but a wake-up can be lost with its worker.
-	dispatchBusy = time.Minute
-	// dispatchMore is the pause before the next batch.
-	dispatchMore = 10 * time.Millisecond
-	// dispatchSoon is the pause while another dispatcher is claiming the due domains.
-	dispatchSoon = time.Second
+	// dispatchPollInterval is the poll interval while domains are active. Finished domains and new
+	// work wake the dispatcher sooner, but a wake-up can be lost with its worker.
+	dispatchPollInterval = time.Minute
+	// nextBatchDelay is the pause before the next batch.
+	nextBatchDelay = 10 * time.Millisecond
+	// claimRaceDelay is the pause while another dispatcher is claiming the due domains.
+	claimRaceDelay = time.Second
 )
 
 // Dispatch claims domains with due work, up to the run's cap, and starts or wakes their workflows.
@@ -85,53 +85,53 @@ func (a *Activities) Dispatch(ctx context.Context, in DispatchInput) (DispatchRe
 	if err != nil {
 		return DispatchResult{}, orBadInput(err)
 	}
-	res, err := a.look(ctx, run)
+	res, err := a.checkRun(ctx, run)
 	if err == nil && !res.Ended {
-		err = a.store.RunLooked(ctx, run.ID, res.opens)
+		err = a.store.RecordRunCheck(ctx, run.ID, res.windowOpensAt)
 	}
 	return res, err
 }
 
-func (a *Activities) look(ctx context.Context, run crawl.Run) (DispatchResult, error) {
+func (a *Activities) checkRun(ctx context.Context, run crawl.Run) (DispatchResult, error) {
 	if run.Status.Ended() {
 		return DispatchResult{
 			Ended: true, Stopped: run.Status == crawl.RunStopped, Reason: cmp.Or(run.Reason, string(run.Status)),
 		}, nil
 	}
 	if run.Status == crawl.RunPaused {
-		if res, over, err := a.paused(ctx, run); err != nil || !over {
+		if res, isOver, err := a.checkPausedRun(ctx, run); err != nil || !isOver {
 			return res, err
 		}
 	}
 	if _, err := a.store.ExpireClaims(ctx); err != nil {
 		return DispatchResult{}, err
 	}
-	l := dispatchLook{Activities: a, run: run}
+	l := dispatchPass{Activities: a, run: run}
 	if err := l.prepare(ctx); err != nil {
 		return DispatchResult{}, err
 	}
 	res, err := l.dispatch(ctx)
 	if err == nil && l.unprepared && !res.Ended {
-		res.NextIn = settings.Duration(dispatchMore)
+		res.NextIn = settings.Duration(nextBatchDelay)
 	}
 	return res, err
 }
 
-type dispatchLook struct {
+type dispatchPass struct {
 	*Activities
 
 	run crawl.Run
-	// spent is set if a budget of the whole run, except the page budget, is used up.
-	spent bool
-	// opens is the opening time of the run's own window; zero means it is open.
-	opens time.Time
+	// budgetSpent is set if a budget of the whole run, except the page budget, is used up.
+	budgetSpent bool
+	// windowOpensAt is the opening time of the run's own window; zero means it is open.
+	windowOpensAt time.Time
 	// unprepared is set if links or revisits remain to be stored after a change of settings.
 	unprepared bool
 }
 
 // prepare checks the run's budgets and window, and makes the pages pending that its settings add.
-func (l *dispatchLook) prepare(ctx context.Context) error {
-	set, until := l.run.Settings, time.Now().Add(widenFirst)
+func (l *dispatchPass) prepare(ctx context.Context) error {
+	set, until := l.run.Settings, time.Now().Add(initialWidenTimeout)
 	if l.run.Widening {
 		_, done, err := l.widen(ctx, l.run, until)
 		if err != nil {
@@ -139,14 +139,14 @@ func (l *dispatchLook) prepare(ctx context.Context) error {
 		}
 		l.unprepared = !done
 	}
-	if l.run.BeganAt.IsZero() || *set.MaxBytes >= 0 || *set.MaxTime > 0 || l.run.Spent != "" {
-		budget, err := l.store.SpendRun(ctx, l.run.ID, time.Duration(*set.MaxTime))
+	if l.run.BeganAt.IsZero() || *set.MaxBytes >= 0 || *set.MaxTime > 0 || l.run.SpentBudget != "" {
+		budget, err := l.store.UpdateSpentBudget(ctx, l.run.ID, time.Duration(*set.MaxTime))
 		if err != nil {
 			return err
 		}
-		l.spent = budget != ""
+		l.budgetSpent = budget != ""
 	}
-	if set.Recrawls() && !l.spent {
+	if set.Recrawls() && !l.budgetSpent {
 		if err := l.recrawl(ctx, until); err != nil {
 			return err
 		}
@@ -157,8 +157,8 @@ func (l *dispatchLook) prepare(ctx context.Context) error {
 			return err
 		}
 		now := time.Now()
-		if wait := politeness.WaitAll(now, []politeness.Windows{windows}); wait > decide.IdleMost {
-			l.opens = now.Add(wait)
+		if wait := politeness.WaitAll(now, []politeness.Windows{windows}); wait > decide.IdleWaitMax {
+			l.windowOpensAt = now.Add(wait)
 		}
 	}
 	return nil
@@ -171,10 +171,10 @@ const (
 )
 
 // recrawl plans the next visit of older pages until an instant, then makes due pages pending.
-func (l *dispatchLook) recrawl(ctx context.Context, until time.Time) error {
+func (l *dispatchPass) recrawl(ctx context.Context, until time.Time) error {
 	for done := false; !done; {
 		var err error
-		if done, err = l.store.ScheduleRevisits(ctx, l.run.ID, decide.FirstAgain); err != nil {
+		if done, err = l.store.ScheduleRevisits(ctx, l.run.ID, decide.FirstRevisit); err != nil {
 			return err
 		}
 		if !done && time.Now().After(until) {
@@ -191,48 +191,48 @@ func (l *dispatchLook) recrawl(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-func (l *dispatchLook) dispatch(ctx context.Context) (DispatchResult, error) {
+func (l *dispatchPass) dispatch(ctx context.Context) (DispatchResult, error) {
 	run, set := l.run, l.run.Settings
-	now, err := l.store.ActivityUpTo(ctx, run.ID, *set.MaxDomains)
+	activity, err := l.store.ActivityUpTo(ctx, run.ID, *set.MaxDomains)
 	if err != nil {
 		return DispatchResult{}, err
 	}
-	res := DispatchResult{Active: now.Active, opens: l.opens}
+	res := DispatchResult{Active: activity.Active, windowOpensAt: l.windowOpensAt}
 	var domains []string
-	room := min(*set.MaxDomains-now.Active, dispatchBatch)
-	if room > 0 && l.opens.IsZero() {
-		if domains, err = l.store.ClaimDomains(ctx, run.ID, room); err != nil {
+	capacity := min(*set.MaxDomains-activity.Active, dispatchBatch)
+	if capacity > 0 && l.windowOpensAt.IsZero() {
+		if domains, err = l.store.ClaimDomains(ctx, run.ID, capacity); err != nil {
 			return res, err
 		}
 	}
-	if full := room < dispatchBatch && len(domains) >= room; full || run.Crowded {
-		if err := l.store.CrowdRun(ctx, run.ID, full); err != nil {
+	if full := capacity < dispatchBatch && len(domains) >= capacity; full || run.HasWaitingDomains {
+		if err := l.store.MarkRunCrowded(ctx, run.ID, full); err != nil {
 			return res, err
 		}
 	}
 	res.Failed = l.startDomains(ctx, domains, run)
 	res.Started = len(domains) - res.Failed
 	res.Active += len(domains)
-	busy := now.Busy + len(domains)
-	if busy+now.Held == 0 && !l.unprepared && (l.spent || !set.Stays()) {
+	busy := activity.Busy + len(domains)
+	if busy+activity.Suspended == 0 && !l.unprepared && (l.budgetSpent || !set.WaitsWhenDone()) {
 		return l.end(ctx, res)
 	}
-	res.NextIn, err = l.next(ctx, busy > 0, len(domains) == dispatchBatch)
+	res.NextIn, err = l.nextPassIn(ctx, busy > 0, len(domains) == dispatchBatch)
 	return res, err
 }
 
-func (l *dispatchLook) end(ctx context.Context, res DispatchResult) (_ DispatchResult, err error) {
-	left, err := l.store.Left(ctx, l.run.ID)
+func (l *dispatchPass) end(ctx context.Context, res DispatchResult) (_ DispatchResult, err error) {
+	remaining, err := l.store.RemainingWork(ctx, l.run.ID)
 	if err != nil {
 		return res, err
 	}
-	if left.Due && !l.opens.IsZero() {
-		res.NextIn, err = l.next(ctx, false, false)
+	if remaining.Due && !l.windowOpensAt.IsZero() {
+		res.NextIn, err = l.nextPassIn(ctx, false, false)
 		return res, err
 	}
-	reason := decide.EndOfRun(l.run.Settings, left)
+	reason := decide.EndOfRun(l.run.Settings, remaining)
 	if res.Ended, err = l.store.EndRun(ctx, l.run.ID, reason); err != nil || !res.Ended {
-		res.NextIn = settings.Duration(dispatchSoon)
+		res.NextIn = settings.Duration(claimRaceDelay)
 		return res, err
 	}
 	res.Reason = reason
@@ -256,32 +256,32 @@ func (a *Activities) startDomains(ctx context.Context, domains []string, run cra
 	return int(failed.Load())
 }
 
-// next returns the longest time until the dispatcher's next pass.
-func (l *dispatchLook) next(ctx context.Context, busy, more bool) (settings.Duration, error) {
+// nextPassIn returns the longest time until the dispatcher's next pass.
+func (l *dispatchPass) nextPassIn(ctx context.Context, busy, more bool) (settings.Duration, error) {
 	if more {
-		return settings.Duration(dispatchMore), nil
+		return settings.Duration(nextBatchDelay), nil
 	}
 	due, now, err := l.store.NextDue(ctx, l.run.ID)
 	if err != nil {
 		return 0, err
 	}
-	sooner := func(at time.Time) {
+	considerTime := func(at time.Time) {
 		if at.After(now) && (due.IsZero() || at.Before(due)) {
 			due = at
 		}
 	}
-	sooner(l.opens)
-	if most := time.Duration(*l.run.Settings.MaxTime); most > 0 && !l.run.BeganAt.IsZero() {
-		sooner(l.run.BeganAt.Add(most))
-	} else if most > 0 {
-		sooner(now.Add(most))
+	considerTime(l.windowOpensAt)
+	if maxTime := time.Duration(*l.run.Settings.MaxTime); maxTime > 0 && !l.run.BeganAt.IsZero() {
+		considerTime(l.run.BeganAt.Add(maxTime))
+	} else if maxTime > 0 {
+		considerTime(now.Add(maxTime))
 	}
 	next := time.Duration(0)
 	if !due.IsZero() {
-		next = max(due.Sub(now), dispatchMore)
+		next = max(due.Sub(now), nextBatchDelay)
 	}
-	if busy && (next == 0 || next > dispatchBusy) {
-		next = dispatchBusy
+	if busy && (next == 0 || next > dispatchPollInterval) {
+		next = dispatchPollInterval
 	}
 	return settings.Duration(next), nil
 }

@@ -34,7 +34,7 @@ func TestDispatch(t *testing.T) {
 	}
 	dispatch := func(t *testing.T, b *testBundle) activities.DispatchResult {
 		t.Helper()
-		res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+		res, err := activityCall[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 		require.NoError(t, err)
 		res.NextIn = 0 // see TestDispatchLooksAgain
 		return res
@@ -112,7 +112,7 @@ func TestDispatch(t *testing.T) {
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), "SELECT FROM domains WHERE domain = 'a.test' FOR UPDATE")
 		require.NoError(t, err)
-		res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+		res, err := activityCall[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 		require.NoError(t, err)
 		require.Equal(t, activities.DispatchResult{NextIn: settings.Duration(time.Second)}, res)
 		is, _ := status(t, b)
@@ -147,7 +147,7 @@ func TestDispatch(t *testing.T) {
 		}
 		pause(time.Time{})
 		look := func() activities.DispatchResult {
-			res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+			res, err := activityCall[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 			require.NoError(t, err)
 			return res
 		}
@@ -211,7 +211,7 @@ func TestDispatch(t *testing.T) {
 		t.Parallel()
 		b := prepare(t, settings.Settings{WhenDone: new(settings.WhenDoneWait)}, "a.test", "b.test")
 		look := func() time.Duration {
-			res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+			res, err := activityCall[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 			require.NoError(t, err)
 			return time.Duration(res.NextIn)
 		}
@@ -237,7 +237,7 @@ func TestDispatch(t *testing.T) {
 	t.Run("RefusesARunThatIsNone", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
-		_, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: "nope"})
+		_, err := activityCall[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: "nope"})
 		requireBadInput(t, err, "nope")
 	})
 }
@@ -247,7 +247,7 @@ func TestFinishDomain(t *testing.T) {
 	finish := func(t *testing.T, b *testBundle, in activities.FinishDomainInput) bool {
 		t.Helper()
 		in.Domain = b.site
-		res, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, in)
+		res, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, in)
 		require.NoError(t, err)
 		return res.Finished
 	}
@@ -296,7 +296,7 @@ func TestFinishDomain(t *testing.T) {
 func (b *testBundle) setControl(t *testing.T, c crawl.Control) {
 	t.Helper()
 	c.SetBy = "a test"
-	_, err := call[struct{}](t, b.acts, b.acts.SetControl, activities.SetControlInput{Domain: b.site, Control: c})
+	_, err := activityCall[struct{}](t, b.acts, b.acts.SetControl, activities.SetControlInput{Domain: b.site, Control: c})
 	require.NoError(t, err)
 }
 
@@ -360,7 +360,7 @@ func TestChangeDomain(t *testing.T) {
 		b := setup(t, options{})
 		b.seed(t, "/")
 		in := activities.AddURLsInput{Domain: b.site, Run: runName, URLs: []string{b.page("/"), b.page("/new"), b.page("/new#x")}}
-		res, err := call[activities.AddURLsResult](t, b.acts, b.acts.AddURLs, in)
+		res, err := activityCall[activities.AddURLsResult](t, b.acts, b.acts.AddURLs, in)
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Added)
 		require.Empty(t, b.report(t, "/new").Crawls[0].Outcome)
@@ -373,8 +373,8 @@ func TestChangeDomain(t *testing.T) {
 		in := activities.SetControlInput{Domain: b.site, Control: crawl.Control{
 			Type: crawl.ControlWindow, Value: json.RawMessage(`"Mon 22:00-06:00 UTC, Tue 22:00-06:00 Europe/Berln"`), SetBy: "a test",
 		}}
-		_, err := call[struct{}](t, b.acts, b.acts.SetControl, in)
-		requireBadInput(t, err, `window "Tue 22:00-06:00 Europe/Berln": time zone "Europe/Berln" is not known`)
+		_, err := activityCall[struct{}](t, b.acts, b.acts.SetControl, in)
+		requireBadInput(t, err, `window "Tue 22:00-06:00 Europe/Berln": time zone "Europe/Berln" is unknown`)
 		d, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Empty(t, d.Controls)
@@ -384,7 +384,7 @@ func TestChangeDomain(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		refused := func(activity, in any, why string) {
-			_, err := call[struct{}](t, b.acts, activity, in)
+			_, err := activityCall[struct{}](t, b.acts, activity, in)
 			requireBadInput(t, err, why)
 		}
 		refused(b.acts.SetControl, activities.SetControlInput{Domain: b.site, Control: crawl.Control{

@@ -6,6 +6,6 @@
 // stays under 4 KB.
 //
 // An expected result, such as a 404, is a value. A failure of a site is an error of type
-// TypeSiteTrouble, and Temporal retries the activity after the site's wait. Any other error is a
+// TypeSiteFailure, and Temporal retries the activity after the site's wait. Any other error is a
 // failure of Mosey's own parts, which Temporal's retry policy waits out.
 package activities

@@ -18,94 +18,95 @@ import (
 // Types of the application errors that activities return. They are part of the on-disk format:
 // retry policies and people know them by name.
 const (
-	// TypeSiteTrouble: the site failed and is not requested until Temporal makes the next attempt.
-	TypeSiteTrouble = "SiteFailure"
+	// TypeSiteFailure: the site failed and is not requested until Temporal makes the next attempt.
+	TypeSiteFailure = "SiteFailure"
 	// TypeNetworkDown: our network seems to be down; retry after the delay, here or elsewhere.
 	TypeNetworkDown = "NetworkDown"
 	// TypeStopping: the worker stops; retry elsewhere, or here after a restart.
 	TypeStopping = "Stopping"
-	// TypeNoPlace: the limit of concurrent requests is reached; retry here or elsewhere.
-	TypeNoPlace = "NoPlace"
-	// TypeOwnTrouble: this process or its database failed; retry.
-	TypeOwnTrouble = "InternalFailure"
+	// TypeNoCapacity: the limit of concurrent requests is reached; retry here or elsewhere.
+	TypeNoCapacity = "NoPlace"
+	// TypeInternalFailure: this process or its database failed; retry.
+	TypeInternalFailure = "InternalFailure"
 	// TypeBadInput: the input is wrong and a retry cannot help.
 	TypeBadInput = "BadInput"
 )
 
-type siteTrouble struct {
-	what string
-	wait time.Duration
+type siteFailure struct {
+	message string
+	wait    time.Duration
 }
 
-func (t *siteTrouble) Error() string { return t.what }
+func (t *siteFailure) Error() string { return t.message }
 
-func isSiteTrouble(err error) bool {
-	_, ok := errors.AsType[*siteTrouble](err)
+func isSiteFailure(err error) bool {
+	_, ok := errors.AsType[*siteFailure](err)
 	return ok
 }
 
 // FirstBackoff returns the first interval of a domain's retry policy, given the interval that an
 // activity has named. 0 means no interval was named.
-func FirstBackoff(named settings.Duration) time.Duration {
-	return min(cmp.Or(time.Duration(named), politeness.BackoffFactor*politeness.BackoffBase), politeness.BackoffMax)
+func FirstBackoff(firstInterval settings.Duration) time.Duration {
+	return min(cmp.Or(time.Duration(firstInterval), politeness.BackoffFactor*politeness.BackoffBase), politeness.BackoffMax)
 }
 
-// retried converts the error of an attempt. After a site's failure the domain's slot is closed
+// toRetryError converts the error of an attempt. After a site's failure the domain's slot is closed
 // until Temporal makes the next attempt. The retry policy gives its time (see FirstBackoff), or
 // NextRetryDelay if the wait differs, as after a Retry-After. The error is benign: it neither logs
 // nor counts as a failure. A wait longer than the policy's longest is no error, but a timer of the
 // workflow. Failures of our own are retried soon, however long the site's last wait was.
-func retried(ctx context.Context, err error, named settings.Duration) error {
-	attempt := callIn(ctx).Attempt
-	site, isSite := errors.AsType[*siteTrouble](err)
+func toRetryError(ctx context.Context, err error, firstInterval settings.Duration) error {
+	attempt := currentCall(ctx).Attempt
+	site, isSite := errors.AsType[*siteFailure](err)
 	if !isSite {
-		return orNotNow(err, attempt)
+		return withRetryDelay(err, attempt)
 	}
 	if site.wait > politeness.BackoffMax {
 		return nil
 	}
 	options := temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign}
-	delay := FirstBackoff(named) / politeness.BackoffFactor
-	if politeness.Backoff(politeness.TroubleServer, int(attempt), delay, 0) != site.wait {
+	delay := FirstBackoff(firstInterval) / politeness.BackoffFactor
+	if politeness.Backoff(politeness.FailureServer, int(attempt), delay, 0) != site.wait {
 		options.NextRetryDelay = max(site.wait, time.Millisecond)
 	}
-	return temporal.NewApplicationErrorWithOptions(site.what, TypeSiteTrouble, options)
+	return temporal.NewApplicationErrorWithOptions(site.message, TypeSiteFailure, options)
 }
 
-func isRetried(err error) bool {
+func isSiteFailureRetry(err error) bool {
 	app, ok := errors.AsType[*temporal.ApplicationError](err)
-	return ok && app.Type() == TypeSiteTrouble
+	return ok && app.Type() == TypeSiteFailure
 }
 
 const (
-	// noPlacePause delays the retry of an activity that got no permit for its request.
-	noPlacePause = 5 * time.Second
-	// stoppingPause delays the retry if the worker stops. It may still poll for a moment.
-	stoppingPause = time.Second
-	// ownPauseFirst and ownPause delay retries after our own failures, such as a lost database.
-	ownPauseFirst, ownPause = time.Second, 15 * time.Second
+	// noCapacityDelay delays the retry of an activity that got no permit for its request.
+	noCapacityDelay = 5 * time.Second
+	// stoppingDelay delays the retry if the worker stops. It may still poll for a moment.
+	stoppingDelay = time.Second
+	// firstInternalFailureDelay and internalFailureDelay delay retries after our own failures, such as
+	// a lost database.
+	firstInternalFailureDelay, internalFailureDelay = time.Second, 15 * time.Second
 )
 
-// orNotNow adds the wait to an error that keeps this worker from making requests.
-func orNotNow(err error, attempt int32) error {
+// withRetryDelay adds the wait to an error that keeps this worker from making requests.
+func withRetryDelay(err error, attempt int32) error {
 	options := temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign}
-	down, isDown := errors.AsType[*network.Down](err)
-	_, told := errors.AsType[*temporal.ApplicationError](err)
+	outage, isOutage := errors.AsType[*network.DownError](err)
+	_, isApplicationError := errors.AsType[*temporal.ApplicationError](err)
 	var kind string
 	switch {
-	case err == nil, told, errors.Is(err, context.Canceled):
+	case err == nil, isApplicationError, errors.Is(err, context.Canceled):
 		return err
-	case isDown:
-		kind, options.NextRetryDelay = TypeNetworkDown, max(down.RetryIn, time.Millisecond) // zero would mean "not set"
+	case isOutage:
+		kind, options.NextRetryDelay = TypeNetworkDown, max(outage.RetryIn, time.Millisecond) // zero would mean "not set"
 	case errors.Is(err, request.ErrStopping):
-		kind, options.NextRetryDelay = TypeStopping, stoppingPause
-	case errors.Is(err, request.ErrNoPlace):
-		kind, options.NextRetryDelay = TypeNoPlace, noPlacePause
+		kind, options.NextRetryDelay = TypeStopping, stoppingDelay
+	case errors.Is(err, request.ErrNoPermit):
+		kind, options.NextRetryDelay = TypeNoCapacity, noCapacityDelay
 	default:
-		kind, options.NextRetryDelay = TypeOwnTrouble, ownPause
+		kind, options.NextRetryDelay = TypeInternalFailure, internalFailureDelay
 		options.Category, options.Cause = temporal.ApplicationErrorCategoryUnspecified, err
 		if attempt <= 1 {
-			options.NextRetryDelay = ownPauseFirst
+			options.NextRetryDelay = firstInternalFailureDelay
 		}
 	}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), kind, options)

@@ -3,33 +3,33 @@ package activities
 import "math"
 
 // WakeEarly is how much of a wait for a slot is left to the activity that follows.
-const WakeEarly = wakeEarly
+const WakeEarly = timerLead
 
 // SpendEase makes Temporal not at ease: no steps are to be had, until RestoreEase.
 func SpendEase(a *Activities) { setEase(a, math.Inf(-1)) }
 
 // RestoreEase makes Temporal at ease.
-func RestoreEase(a *Activities) { setEase(a, easeMost) }
+func RestoreEase(a *Activities) { setEase(a, maxStepRate) }
 
 func setEase(a *Activities, left float64) {
-	a.ease.mu.Lock()
-	defer a.ease.mu.Unlock()
-	a.ease.left = left
+	a.stepLimiter.mu.Lock()
+	defer a.stepLimiter.mu.Unlock()
+	a.stepLimiter.availableSteps = left
 }
 
 // Held is how many activities were handed over and not completed yet.
 func Held(a *Activities) int {
 	a.scheduler.mu.Lock()
 	defer a.scheduler.mu.Unlock()
-	return len(a.scheduler.held)
+	return len(a.scheduler.openTasks)
 }
 
 // Beat sends the heartbeats of all activities that were handed over.
 func Beat(a *Activities) {
 	a.scheduler.mu.Lock()
-	for t := range a.scheduler.held {
-		t.Every = 1
+	for t := range a.scheduler.openTasks {
+		t.HeartbeatInterval = 1
 	}
 	a.scheduler.mu.Unlock()
-	a.scheduler.beatAll()
+	a.scheduler.sendHeartbeats()
 }

@@ -39,8 +39,8 @@ type FetchPagesInput struct {
 	// Backoff is the first interval of the activity's retry policy, from an earlier FetchPagesResult.
 	// 0 is the interval of an unknown domain (see FirstBackoff).
 	Backoff settings.Duration `json:"backoff,omitempty"`
-	// Count counts pending requests, up to pendingShown, if a request was made.
-	Count bool `json:"count_pending,omitempty"`
+	// CountPending counts pending requests, up to maxPendingShown, if a request was made.
+	CountPending bool `json:"count_pending,omitempty"`
 }
 
 // FetchPagesResult reports the requests made and the next step.
@@ -50,23 +50,23 @@ type FetchPagesResult struct {
 	// Closed counts the closed attempts. Outcomes counts them by outcome.
 	Closed   int                   `json:"attempts"`
 	Outcomes map[crawl.Outcome]int `json:"outcomes,omitempty"`
-	// Asked is the last request and Shown describes its domain; empty if no request was made.
-	Asked RequestSummary `json:"last_request,omitzero"`
-	Shown DomainSummary  `json:"summary,omitzero"`
+	// LastRequest is the last request and Summary describes its domain; empty if no request was made.
+	LastRequest RequestSummary `json:"last_request,omitzero"`
+	Summary     DomainSummary  `json:"summary,omitzero"`
 	// Pending counts the pending requests; nil if they were not counted.
 	Pending *Pending `json:"pending,omitempty"`
-	// Runs names the runs that have work for the domain, at most runsShown.
+	// Runs names the runs that have work for the domain, at most maxRunsShown.
 	Runs []string `json:"runs,omitempty"`
 	// Backoff is the domain's wait after its next failure, if a request was made.
 	Backoff settings.Duration `json:"backoff,omitempty"`
 }
 
 const (
-	// batchSpan limits the time of a batch: later it begins no new pages.
-	batchSpan = 5 * time.Minute
+	// maxBatchDuration limits the time of a batch: later it begins no new pages.
+	maxBatchDuration = 5 * time.Minute
 	// autoPagesMax caps the pages of a batch with Auto.
 	autoPagesMax = settings.PagesPerActivityMax
-	runsShown    = 10
+	maxRunsShown = 10
 )
 
 // FetchPages fetches one batch of a domain's pages. It takes the next due page, by priority,
@@ -75,7 +75,7 @@ const (
 // also for robots.txt, only while Temporal is busy or there is no delay, for at most autoPagesMax
 // pages. Package decide decides.
 //
-// If the site fails and the page is to be retried, the error is TypeSiteTrouble, and Temporal makes
+// If the site fails and the page is to be retried, the error is TypeSiteFailure, and Temporal makes
 // another attempt once the domain's slot is free. It requests the same page, or ends if another
 // page is first by now, so that the activity's summary stays true. The heartbeats carry the result
 // so far. A failure of one page delays only that page. A domain that has rested is probed first. A
@@ -84,28 +84,28 @@ func (a *Activities) FetchPages(ctx context.Context, in FetchPagesInput) (FetchP
 	defer heartbeat(ctx)()
 	b, err := a.newBatch(ctx, in)
 	if err != nil {
-		return FetchPagesResult{}, retried(ctx, err, in.Backoff)
+		return FetchPagesResult{}, toRetryError(ctx, err, in.Backoff)
 	}
 	if !a.scheduler.serve(ctx, b) {
 		return FetchPagesResult{}, activity.ErrResultPending
 	}
-	if isRetried(b.err) {
+	if isSiteFailureRetry(b.err) {
 		activity.RecordHeartbeat(ctx, b.res)
 	}
 	return b.res, b.err
 }
 
-func (b *batch) doneWith(wanting []string) {
-	for _, name := range b.wanting {
-		if len(wanting) > 0 && !slices.Contains(wanting, name) {
+func (b *batch) wakeFinishedRuns(activeRuns []string) {
+	for _, name := range b.activeRuns {
+		if len(activeRuns) > 0 && !slices.Contains(activeRuns, name) {
 			b.waker.wake(name)
 		}
 	}
-	b.wanting = wanting
+	b.activeRuns = activeRuns
 }
 
-// keepClaim renews a domain's claim if it would expire during a wait.
-func (a *Activities) keepClaim(ctx context.Context, domain string, wait time.Duration) error {
+// renewClaim renews a domain's claim if it would expire during a wait.
+func (a *Activities) renewClaim(ctx context.Context, domain string, wait time.Duration) error {
 	if wait <= crawl.ClaimRenewed/2 {
 		return nil
 	}
@@ -118,62 +118,62 @@ func runNames(f crawl.Facts) []string {
 		names[i] = r.Name
 	}
 	slices.Sort(names)
-	return names[:min(len(names), runsShown)]
+	return names[:min(len(names), maxRunsShown)]
 }
 
 // step carries out one decision about the facts, and sets the batch's facts for the next step.
-func (b *batch) step(ctx context.Context, facts crawl.Facts) (turn, error) {
-	f, err := b.complete(ctx, facts)
+func (b *batch) step(ctx context.Context, facts crawl.Facts) (batchAction, error) {
+	f, err := b.completeFacts(ctx, facts)
 	if err != nil {
-		return ends, err
+		return actionEnd, err
 	}
 	d := decide.Decide(f, facts.Now)
-	switch d.Do {
+	switch d.Action {
 	case decide.Request, decide.Probe:
 		switch next := cmp.Or(d.URL, d.Crawl.URL); {
-		case b.over || stopping(ctx) || b.isAnother(next):
-			b.then(StepFetch, next, 0, facts.Domain.SlotReason)
-			return ends, nil
-		case d.Do == decide.Probe:
+		case b.pagesDone || stopping(ctx) || b.isOtherPage(next):
+			b.setNextStep(StepFetch, next, 0, facts.Domain.SlotReason)
+			return actionEnd, nil
+		case d.Action == decide.Probe:
 			return b.probe(ctx, f, d)
 		}
 		if d.Crawl.Kind.Image() {
 			if err := b.reader.CanStore(ctx, d.Run.Settings); err != nil {
-				return b.stepWithout(ctx, facts, d.Run.ID, err)
+				return b.stepWithoutRun(ctx, facts, d.Run.ID, err)
 			}
 		}
 		return b.attempt(ctx, f, d)
 	case decide.Skip, decide.Refuse:
 		if d.Reason == reasons.Scheme {
-			if err := b.seedByHTTP(ctx, d); err != nil {
-				return ends, err
+			if err := b.addHTTPSeed(ctx, d); err != nil {
+				return actionEnd, err
 			}
 		}
-		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
+		return b.recordSkipped(ctx, decide.ClosingAttempt(d, b.in.Domain, time.Now()))
 	case decide.DeferOrigin:
 		// Seeds without a scheme may be requested over HTTP instead.
-		bare := !decide.FallsBack(d.Crawl.Origin, *d.Crawl.Robots)
-		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until, bare); err != nil {
-			return ends, err
+		schemeless := !decide.FallsBackToHTTP(d.Crawl.Origin, *d.Crawl.Robots)
+		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until, schemeless); err != nil {
+			return actionEnd, err
 		}
-		return b.read(ctx)
+		return b.readFacts(ctx)
 	case decide.FetchPrerequisite:
 		return b.prerequisite(ctx, d)
 	case decide.Wait:
 		return b.wait(d, d.Until.Sub(facts.Now)), nil
 	case decide.DeferDomain:
-		b.then(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
+		b.setNextStep(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
 		b.res.Defer = true
 	case decide.Finish, decide.Done:
-		b.then(StepFinish, "", d.Until.Sub(facts.Now), d.Reason) // 0 if the time is unknown
+		b.setNextStep(StepFinish, "", d.Until.Sub(facts.Now), d.Reason) // 0 if the time is unknown
 		if d.Reason == reasons.Scheduled {
 			b.res.Reason = "" // nothing is due, so no reason is needed
 		}
 	}
-	return ends, nil
+	return actionEnd, nil
 }
 
-func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
+func (b *batch) addHTTPSeed(ctx context.Context, d decide.Decision) error {
 	u, err := urls.Parse(d.Crawl.URL)
 	if err == nil {
 		u, err = u.WithHTTP()
@@ -184,23 +184,23 @@ func (b *batch) seedByHTTP(ctx context.Context, d decide.Decision) error {
 	return err
 }
 
-// pass records a page without a request. The batch ends if it records too many such pages.
-func (b *batch) pass(ctx context.Context, at crawl.Attempt) (turn, error) {
-	rec, err := b.requests.Record(ctx, at)
+// recordSkipped records a page without a request. The batch ends if it records too many such pages.
+func (b *batch) recordSkipped(ctx context.Context, attempt crawl.Attempt) (batchAction, error) {
+	rec, err := b.requests.Record(ctx, attempt)
 	if err != nil {
-		return ends, err
+		return actionEnd, err
 	}
-	b.recorded(rec, at.Outcome)
+	b.applyRecord(rec, attempt.Outcome)
 	if stopping(ctx) || time.Now().After(b.deadline) {
-		b.then(StepFetch, "", 0, "")
-		return ends, nil
+		b.setNextStep(StepFetch, "", 0, "")
+		return actionEnd, nil
 	}
-	return another, nil
+	return actionStep, nil
 }
 
-// recorded counts an attempt, and wakes the dispatcher if it found work elsewhere.
-func (b *batch) recorded(rec crawl.Recorded, outcome crawl.Outcome) {
-	b.known(rec.Facts)
+// applyRecord counts an attempt, and wakes the dispatcher if it found work elsewhere.
+func (b *batch) applyRecord(rec crawl.RecordResult, outcome crawl.Outcome) {
+	b.setFacts(rec.Facts)
 	if rec.Closed {
 		if b.res.Outcomes == nil {
 			b.res.Outcomes = map[crawl.Outcome]int{}
@@ -208,94 +208,95 @@ func (b *batch) recorded(rec crawl.Recorded, outcome crawl.Outcome) {
 		b.res.Closed++
 		b.res.Outcomes[outcome]++
 	}
-	if rec.News {
+	if rec.HasNewWork {
 		for _, r := range rec.Facts.Runs {
 			b.waker.wake(r.Name)
 		}
 	}
 }
 
-func (b *batch) then(step Step, url string, wait time.Duration, why reasons.Reason) {
-	b.res.NextStep = NextStep{Next: step, URL: urls.Shorten(url, urlShown), Wait: settings.Duration(max(wait, 0)), Reason: why}
+func (b *batch) setNextStep(step Step, url string, wait time.Duration, reason reasons.Reason) {
+	b.res.NextStep = NextStep{Next: step, URL: urls.Shorten(url, maxShownURLBytes), Wait: settings.Duration(max(wait, 0)), Reason: reason}
 }
 
-// urlShown bounds URLs for people, so that a payload stays small. No origin is longer.
-const urlShown = 300
+// maxShownURLBytes bounds URLs for people, so that a payload stays small. No origin is longer.
+const maxShownURLBytes = 300
 
 // attempt makes one attempt. It returns an error if a page of the domain is to be retried later.
-func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (turn, error) {
+func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (batchAction, error) {
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
-		d.Do, d.Outcome, d.Why = decide.Refuse, crawl.OutcomeFailed, err.Error()
-		return b.pass(ctx, decide.Closing(d, b.in.Domain, time.Now()))
+		d.Action, d.Outcome, d.Explanation = decide.Refuse, crawl.OutcomeFailed, err.Error()
+		return b.recordSkipped(ctx, decide.ClosingAttempt(d, b.in.Domain, time.Now()))
 	}
-	x, next, err := b.ask(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
-	if err == nil && x != nil && (x.Trouble == politeness.TroubleOrigin || decide.RereadsRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
+	x, next, err := b.makeRequest(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
+	if err == nil && x != nil && (x.FailureClass == politeness.FailureOrigin || decide.ShouldRefetchRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
 		// If its robots.txt fails too, the origin's pages are deferred.
 		if err := b.store.ExpireRobots(ctx, u.Origin()); err != nil {
-			return ends, err
+			return actionEnd, err
 		}
-		if next, err = b.read(ctx); err != nil {
-			return ends, err
+		if next, err = b.readFacts(ctx); err != nil {
+			return actionEnd, err
 		}
 	}
 	// A failure of the page alone does not delay other pages.
 	if x == nil || !x.Attempt.RetryFirst {
 		return next, err
 	}
-	return b.troubled(d, x.Attempt)
+	return b.endAfterFailure(d, x.Attempt)
 }
 
-// ask makes a request; x is nil if no request was made.
-func (b *batch) ask(ctx context.Context, f decide.Facts, d decide.Decision, ask request.Ask) (x *request.Exchange, next turn, err error) {
-	ask.Start.Domain, ask.Start.Queued = b.in.Domain, b.in.Queued
-	ask.Pace, ask.Health, ask.Run, ask.Probe = d.Pace, f.Domain.Health, *d.Run, true
-	ask.Now, ask.Spared, ask.Worked = f.Now, f.Spared(), f.Worked()
-	res, err := b.requests.Do(ctx, ask)
+// makeRequest makes a request; x is nil if no request was made.
+func (b *batch) makeRequest(ctx context.Context, f decide.Facts, d decide.Decision, makeRequest request.Request) (x *request.Exchange, next batchAction, err error) {
+	makeRequest.Start.Domain, makeRequest.Start.Queued = b.in.Domain, b.in.Queued
+	makeRequest.Pace, makeRequest.Health, makeRequest.Run, makeRequest.Probe = d.Pace, f.Domain.Health, *d.Run, true
+	makeRequest.Now, makeRequest.WithdrawnTime, makeRequest.ReachedRecently = f.Now, f.UnreachableFor(), f.LastRequestSucceeded()
+	res, err := b.requests.Do(ctx, makeRequest)
 	switch {
 	case err != nil:
-		return nil, ends, err
+		return nil, actionEnd, err
 	case res.Refused != nil:
-		if _, err := b.refuse(ctx, f.Facts, ask.URL.Host(), *res.Refused); err != nil {
-			return nil, ends, err
+		if _, err := b.deferRefusedDomain(ctx, f.Facts, makeRequest.URL.Host(), *res.Refused); err != nil {
+			return nil, actionEnd, err
 		}
 		// The next step defers the domain.
-		next, err = b.read(ctx)
+		next, err = b.readFacts(ctx)
 		return nil, next, err
 	case res.Exchange == nil:
-		next, err = b.notGranted(ctx, d, res.Lease)
+		next, err = b.handleDeniedLease(ctx, d, res.Lease)
 		return nil, next, err
 	}
 	b.in.Queued = false
-	b.recorded(res.Recorded, res.Exchange.Attempt.Outcome)
-	b.asked()
-	b.show(d, ask, res)
+	b.applyRecord(res.Recorded, res.Exchange.Attempt.Outcome)
+	b.countRequest()
+	b.setSummary(d, makeRequest, res)
 	normal, _ := politeness.Delay(d.Pace.Waits)
 	b.res.Backoff = settings.Duration(politeness.Penalty(
-		time.Duration(b.facts.Domain.Health.Penalty), politeness.TroubleServer, false, normal, 0))
-	return res.Exchange, another, nil
+		time.Duration(b.facts.Domain.Health.Penalty), politeness.FailureServer, false, normal, 0))
+	return res.Exchange, actionStep, nil
 }
 
-// isAnother reports whether a retry after a site's failure would request another page than the
+// isOtherPage reports whether a retry after a site's failure would request another page than the
 // failed one, which the activity is named after.
-func (b *batch) isAnother(url string) bool {
-	return b.earlier != nil && b.pages == 0 && b.in.MaxPages == 1 && b.earlier.Next == StepFetch &&
-		urls.Shorten(url, urlShown) != b.earlier.URL
+func (b *batch) isOtherPage(url string) bool {
+	return b.previousResult != nil && b.requestCount == 0 && b.in.MaxPages == 1 && b.previousResult.Next == StepFetch &&
+		urls.Shorten(url, maxShownURLBytes) != b.previousResult.URL
 }
 
 // probe requests a page to check the health of a rested domain. Like robots.txt it is not part of
 // the frontier: it costs no budget, and its content is not stored.
-func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (turn, error) {
+func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (batchAction, error) {
 	u, err := urls.Parse(d.URL)
 	if err != nil {
-		return ends, err
+		return actionEnd, err
 	}
-	_, next, err := b.ask(ctx, f, d, b.reader.Probe(d, u))
+	_, next, err := b.makeRequest(ctx, f, d, b.reader.Probe(d, u))
 	return next, err
 }
 
-// stepWithout takes a step for the domain's other runs, after err has kept one run from its store.
-func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, err error) (turn, error) {
+// stepWithoutRun takes a step for the domain's other runs, after err has kept one run from its
+// store.
+func (b *batch) stepWithoutRun(ctx context.Context, facts crawl.Facts, run int64, err error) (batchAction, error) {
 	others := facts
 	others.Runs = slices.Clone(facts.Runs)
 	for i := range others.Runs {
@@ -305,28 +306,29 @@ func (b *batch) stepWithout(ctx context.Context, facts crawl.Facts, run int64, e
 	}
 	// If the other run has had its turn, this run's due pages would keep the domain from ending.
 	if next := decide.Pick(others, facts.Now); next == nil || decide.Yields(*next) {
-		return ends, err
+		return actionEnd, err
 	}
-	if !b.warned {
+	if !b.imageWarningLogged {
 		warn(ctx, "images cannot be stored; the domain continues with its other runs", "domain", b.in.Domain, "error", err)
-		b.warned = true
+		b.imageWarningLogged = true
 	}
 	return b.step(ctx, others)
 }
 
-// troubled ends the batch with an error, after which the workflow waits, or defers the domain.
-func (b *batch) troubled(d decide.Decision, at crawl.Attempt) (turn, error) {
+// endAfterFailure ends the batch with an error, after which the workflow waits, or defers the
+// domain.
+func (b *batch) endAfterFailure(d decide.Decision, attempt crawl.Attempt) (batchAction, error) {
 	// A graylisted domain waits in its workflow; a domain that was given up ends its workflow.
-	if at.Reason == reasons.Graylist || at.GiveUp != "" {
-		return another, nil
+	if attempt.Reason == reasons.Graylist || attempt.AbandonStatus != "" {
+		return actionStep, nil
 	}
-	b.waitOrDefer(*d.Run, d.Crawl.URL, time.Duration(at.Delay), at.Reason)
+	b.waitOrDefer(*d.Run, d.Crawl.URL, time.Duration(attempt.Delay), attempt.Reason)
 	if b.res.Defer {
-		return ends, nil
+		return actionEnd, nil
 	}
-	return ends, &siteTrouble{wait: time.Duration(at.Delay), what: fmt.Sprintf(
+	return actionEnd, &siteFailure{wait: time.Duration(attempt.Delay), message: fmt.Sprintf(
 		"%s: attempt %d of %d failed: %s; next request in %s (%s)",
-		urls.Shorten(d.Crawl.URL, urlShown), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts,
-		cmp.Or(at.Error, statusText(at.StatusCode)),
-		time.Duration(at.Delay).Round(time.Millisecond), at.Reason)}
+		urls.Shorten(d.Crawl.URL, maxShownURLBytes), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts,
+		cmp.Or(attempt.Error, statusText(attempt.StatusCode)),
+		time.Duration(attempt.Delay).Round(time.Millisecond), attempt.Reason)}
 }

@@ -29,7 +29,7 @@ func (b *testBundle) anotherWorker(t *testing.T, hold time.Duration) crawl.Lease
 	return b.begin(t, crawl.Start{
 		CrawlID: run.Crawl.ID, RunID: run.ID, Domain: b.site, Origin: run.Crawl.Origin, URL: run.Crawl.URL,
 		Kind: run.Crawl.Kind, RetryPriority: new(decide.RetryPriority(*run.Crawl)),
-		Hold: crawl.Millis(hold), Span: crawl.Millis(hold), Claim: crawl.Millis(crawl.ClaimRenewed),
+		SlotHold: crawl.Millis(hold), MaxDuration: crawl.Millis(hold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	})
 }
 
@@ -157,7 +157,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		b.begin(t, crawl.Start{
 			RunID: b.run.ID, Domain: b.site, Origin: originOf(t, b.page("/")), URL: b.page("/robots.txt"),
 			Kind: kinds.Robots, Prerequisite: true,
-			Hold: crawl.Millis(time.Minute), Span: crawl.Millis(time.Minute), Claim: crawl.Millis(time.Minute),
+			SlotHold: crawl.Millis(time.Minute), MaxDuration: crawl.Millis(time.Minute), ClaimDuration: crawl.Millis(time.Minute),
 		})
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 				in := activities.FetchPagesInput{Domain: b.site, MaxPages: 3}
 				for {
 					// without the wait that a workflow would keep
-					res, err := call[activities.FetchPagesResult](t, acts, acts.FetchPages, in)
+					res, err := activityCall[activities.FetchPagesResult](t, acts, acts.FetchPages, in)
 					if err != nil || res.Next == activities.StepFinish {
 						require.NoError(t, err)
 						return

@@ -157,14 +157,14 @@ func TestFetchPages(t *testing.T) {
 		require.NoError(t, err)
 
 		in := activities.FetchPagesInput{Domain: other, MaxPages: 1}
-		res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+		res, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.NoError(t, err)
 		for res.Next == activities.StepFetch { // as the workflow does
 			require.Equal(t, reasons.IP, res.Reason)
 			require.True(t, res.Queued)
 			time.Sleep(time.Duration(res.Wait))
 			in.Queued = res.Queued
-			res, err = call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+			res, err = activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 			require.NoError(t, err)
 		}
 		require.Equal(t, 1, res.Closed)
@@ -187,11 +187,11 @@ func TestFetchPages(t *testing.T) {
 		_, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		in := activities.FetchPagesInput{Domain: other, MaxPages: 1}
-		res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+		res, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.NoError(t, err)
 		for in.Queued = true; res.Next == activities.StepFetch; {
 			time.Sleep(time.Duration(res.Wait))
-			res, err = call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+			res, err = activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 			require.NoError(t, err)
 		}
 		require.Equal(t, 1, res.Closed)

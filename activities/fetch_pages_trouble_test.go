@@ -111,7 +111,7 @@ func TestFetchPagesRetries(t *testing.T) {
 		b.seedURLs(t, seed)
 		b.allowAll(t, seed)
 		in := activities.FetchPagesInput{Domain: "127.65.0.1", MaxPages: 1}
-		_, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+		_, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.InDelta(t, 2250*time.Millisecond, requireTrouble(t, err), float64(time.Second))
 		rep, err := b.store.Page(t.Context(), domainOf(t, seed), seed)
 		require.NoError(t, err)
@@ -170,7 +170,7 @@ func requireWaits(t *testing.T, wait time.Duration, from, until time.Time, low, 
 	require.False(t, time.Now().Add(wait).Before(until.Add(-busy)), "Temporal would be early")
 }
 
-func (b *testBundle) requireRetried(t *testing.T) (pending, done report.Crawl) {
+func (b *testBundle) requireRetried(t *testing.T) (pending, done report.Attempt) {
 	t.Helper()
 	rep := b.report(t, "/")
 	require.Equal(t, "discovered", rep.Status, "there are attempts left")
@@ -310,7 +310,7 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 		res, err := b.fetchPages(t, 1)
 		require.NoError(t, err)
 		require.True(t, res.Defer)
-		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{
+		finished, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{
 			Domain: b.site, Defer: true, Wait: res.Wait, Reason: string(res.Reason),
 		})
 		require.NoError(t, err)
@@ -379,7 +379,7 @@ func TestFetchPagesSurvives(t *testing.T) {
 		b.seedURLs(t, trap)
 		b.allowAll(t, trap)
 		in := activities.FetchPagesInput{Domain: "127.0.0.1", MaxPages: 1}
-		res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
+		res, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFinish, res.Next)
 		require.Equal(t, reasons.Deferred, res.Reason)

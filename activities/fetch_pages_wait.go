@@ -12,151 +12,151 @@ import (
 )
 
 const (
-	// wakeEarly is the head start of a workflow's timer before its slot is free: about the time from
+	// timerLead is the head start of a workflow's timer before its slot is free: about the time from
 	// timer to activity on a busy server. The process waits out the rest, so that it is on time.
-	wakeEarly = 400 * time.Millisecond
-	// inProcessWait is the longest wait in the process for a batch of one page.
-	inProcessWait = 750 * time.Millisecond
-	// batchWait is the longest wait in the process for larger batches, which saves workflow steps.
-	batchWait = 10 * time.Second
-	// instant is the longest wait that is not shown, because a workflow step takes as long.
-	instant = 20 * time.Millisecond
+	timerLead = 400 * time.Millisecond
+	// maxInProcessWait is the longest wait in the process for a batch of one page.
+	maxInProcessWait = 750 * time.Millisecond
+	// maxBatchWait is the longest wait in the process for larger batches, which saves workflow steps.
+	maxBatchWait = 10 * time.Second
+	// minShownWait is the longest wait that is not shown, because a workflow step takes as long.
+	minShownWait = 20 * time.Millisecond
 )
 
 // wait waits for the domain's slot in the process if the wait is short, else in the workflow.
-func (b *batch) wait(d decide.Decision, wait time.Duration) turn {
+func (b *batch) wait(d decide.Decision, wait time.Duration) batchAction {
 	if d.Crawl == nil || d.Reason == reasons.Window {
 		url := ""
 		if d.Crawl != nil {
 			url = d.Crawl.URL
 		}
-		b.then(StepFetch, url, wait, d.Reason)
-		return ends
+		b.setNextStep(StepFetch, url, wait, d.Reason)
+		return actionEnd
 	}
-	b.then(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
+	b.setNextStep(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
 	b.res.Queued = b.in.Queued
-	if b.over || !b.sits(wait) {
-		return ends
+	if b.pagesDone || !b.waitsInProcess(wait) {
+		return actionEnd
 	}
 	return b.pause(wait)
 }
 
 // pause makes the batch wait in the process. If this worker stops, the workflow takes the recorded
 // next step.
-func (b *batch) pause(wait time.Duration) turn {
-	b.paused = time.Now()
-	b.until = b.paused.Add(wait)
-	return waits
+func (b *batch) pause(wait time.Duration) batchAction {
+	b.waitStart = time.Now()
+	b.waitEnd = b.waitStart.Add(wait)
+	return actionWait
 }
 
-// sits reports whether a wait is spent in the process.
-func (b *batch) sits(wait time.Duration) bool {
+// waitsInProcess reports whether a wait is spent in the process.
+func (b *batch) waitsInProcess(wait time.Duration) bool {
 	switch {
-	case wait <= inProcessWait:
+	case wait <= maxInProcessWait:
 		return true
-	case wait > batchWait || !time.Now().Before(b.deadline):
+	case wait > maxBatchWait || !time.Now().Before(b.deadline):
 		return false
 	}
-	return b.goesOn()
+	return b.continuesInProcess()
 }
 
-// goesOn reports whether the batch continues in the process instead of in the workflow.
-func (b *batch) goesOn() bool {
+// continuesInProcess reports whether the batch continues in the process instead of in the workflow.
+func (b *batch) continuesInProcess() bool {
 	if b.in.Auto {
-		return !b.ease.step(time.Now())
+		return !b.stepLimiter.acquireStep(time.Now())
 	}
 	return b.in.MaxPages > 1
 }
 
-// asked counts a request, and decides by the recorded facts whether the batch is over.
-func (b *batch) asked() {
-	b.pages++
+// countRequest counts a request, and decides by the recorded facts whether the batch is over.
+func (b *batch) countRequest() {
+	b.requestCount++
 	switch {
 	case !b.in.Auto:
-		b.over = b.pages >= b.in.MaxPages
-	case b.pages >= autoPagesMax || !time.Now().Before(b.deadline):
-		b.over = true
-		b.ease.forced(time.Now())
-	case b.facts.Domain.SlotFree.Sub(b.facts.Now) <= instant:
+		b.pagesDone = b.requestCount >= b.in.MaxPages
+	case b.requestCount >= autoPagesMax || !time.Now().Before(b.deadline):
+		b.pagesDone = true
+		b.stepLimiter.countForcedStep(time.Now())
+	case b.facts.Domain.SlotFree.Sub(b.facts.Now) <= minShownWait:
 	default:
-		b.over = !b.goesOn()
+		b.pagesDone = !b.continuesInProcess()
 	}
 }
 
 // durableWait returns the part of a wait for a slot that a workflow sleeps.
-func durableWait(d time.Duration) time.Duration { return max(d-wakeEarly, 0) }
+func durableWait(d time.Duration) time.Duration { return max(d-timerLead, 0) }
 
-func (b *batch) notGranted(ctx context.Context, d decide.Decision, l crawl.Lease) (turn, error) {
-	b.in.Queued = isQueue(l.Reason)
+func (b *batch) handleDeniedLease(ctx context.Context, d decide.Decision, l crawl.Lease) (batchAction, error) {
+	b.in.Queued = isSharedSlotWait(l.Reason)
 	b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
 	b.res.Queued = b.in.Queued
 	switch {
-	case l.Wait > 0 && !b.sits(l.Wait) || stopping(ctx):
-		return ends, nil
+	case l.Wait > 0 && !b.waitsInProcess(l.Wait) || stopping(ctx):
+		return actionEnd, nil
 	case l.Wait > 0:
 		return b.pause(l.Wait), nil
 	}
-	return b.read(ctx)
+	return b.readFacts(ctx)
 }
 
-func isQueue(why reasons.Reason) bool { return why.Row().Of == reasons.SharedSlot }
+func isSharedSlotWait(reason reasons.Reason) bool { return reason.Row().Subject == reasons.SharedSlot }
 
 // waitOrDefer ends the batch with a wait, or defers the domain if the wait is too long.
-func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, why reasons.Reason) {
-	if decide.DefersDomain(run, wait, why) {
-		b.then(StepFinish, url, wait, why)
+func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, reason reasons.Reason) {
+	if decide.DefersDomain(run, wait, reason) {
+		b.setNextStep(StepFinish, url, wait, reason)
 		b.res.Defer = true
 		return
 	}
-	b.then(StepFetch, url, durableWait(wait), why)
+	b.setNextStep(StepFetch, url, durableWait(wait), reason)
 }
 
 // prerequisite fetches robots.txt or tdmrep.json before any page of an origin. The workflow
 // requests it, or this process with the same waits while Temporal is busy.
-func (b *batch) prerequisite(ctx context.Context, d decide.Decision) (turn, error) {
+func (b *batch) prerequisite(ctx context.Context, d decide.Decision) (batchAction, error) {
 	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Crawl.Origin}
 	if d.Prerequisite != kinds.Robots {
 		b.res.Kind = d.Prerequisite
 	}
-	if !b.in.Auto || !b.goesOn() {
-		return ends, nil // FetchRobots waits for the slot
+	if !b.in.Auto || !b.continuesInProcess() {
+		return actionEnd, nil // FetchRobots waits for the slot
 	}
-	return b.robots(ctx)
+	return b.fetchRobotsInProcess(ctx)
 }
 
-func (b *batch) robots(ctx context.Context) (turn, error) {
+func (b *batch) fetchRobotsInProcess(ctx context.Context) (batchAction, error) {
 	for {
 		in := b.res.Robots(b.in.Domain)
-		res, after, err := b.fetchRobots(ctx, in, &b.facts, 0)
-		if err != nil && !isSiteTrouble(err) {
-			return ends, err
+		res, recordedFacts, err := b.fetchRobots(ctx, in, &b.facts, 0)
+		if err != nil && !isSiteFailure(err) {
+			return actionEnd, err
 		}
 		wait := time.Duration(res.Wait)
 		res.Wait = workflowWait(res)
 		b.res.NextStep = in.Then(res)
-		if b.res.Asked = cmp.Or(res.Asked, b.res.Asked); b.res.Long() {
-			b.res.Asked, b.res.Shown = RequestSummary{}, DomainSummary{}
+		if b.res.LastRequest = cmp.Or(res.Request, b.res.LastRequest); b.res.HasLongURL() {
+			b.res.LastRequest, b.res.Summary = RequestSummary{}, DomainSummary{}
 		}
 		if err != nil {
-			return ends, err
+			return actionEnd, err
 		}
-		if after != nil {
-			b.known(*after)
+		if recordedFacts != nil {
+			b.setFacts(*recordedFacts)
 		}
 		switch b.res.Next {
 		case StepFetch:
-			if after != nil {
-				return another, nil
+			if recordedFacts != nil {
+				return actionStep, nil
 			}
-			return b.read(ctx)
+			return b.readFacts(ctx)
 		case StepFinish:
 			b.res.URL = in.Origin
-			return ends, nil
+			return actionEnd, nil
 		case StepRobots:
 		}
 		switch {
-		case stopping(ctx) || !b.sits(wait) || !time.Now().Before(b.deadline):
-			return ends, nil
+		case stopping(ctx) || !b.waitsInProcess(wait) || !time.Now().Before(b.deadline):
+			return actionEnd, nil
 		case wait > 0:
 			return b.pause(wait), nil
 		}

@@ -54,8 +54,8 @@ type FetchRobotsResult struct {
 	URL     string              `json:"url,omitempty"`
 	Hops    int                 `json:"redirects,omitempty"`
 	Queued  bool                `json:"queued,omitempty"`
-	// Asked is the request; empty if no request was made.
-	Asked RequestSummary `json:"last_request,omitzero"`
+	// Request is the request; empty if no request was made.
+	Request RequestSummary `json:"last_request,omitzero"`
 	// Defer defers the domain for Wait, which is longer than a workflow sleeps.
 	Defer bool `json:"defer,omitempty"`
 }
@@ -66,42 +66,43 @@ type originFetch struct {
 	read.Origin
 
 	in FetchRobotsInput
-	// patience is the longest wait for the lease that is spent here.
-	patience time.Duration
-	// asked is the domain of URL; other has its facts if a redirect led to another domain.
-	asked string
-	other crawl.Facts
+	// maxLeaseWait is the longest wait for the lease that is spent here.
+	maxLeaseWait time.Duration
+	// requestedDomain is the domain of URL; requestedFacts has its facts if a redirect led to another
+	// domain.
+	requestedDomain string
+	requestedFacts  crawl.Facts
 
-	// after has the domain's facts from the request's record; nil if there was no record
-	after *crawl.Facts
+	// recordedFacts has the domain's facts from the request's record; nil if there was no record
+	recordedFacts *crawl.Facts
 
-	// unread is why robots.txt could not be read
-	res     FetchRobotsResult
-	unread  string
-	trouble error
+	// readFailure is why robots.txt could not be read
+	res         FetchRobotsResult
+	readFailure string
+	failure     error
 }
 
 // FetchRobots makes one request for an origin's robots.txt, paced like any other request to its
 // domain, and stores the result. A redirect takes another call.
 //
 // While robots.txt is unreachable nothing of the origin is fetched, unless a copy was read within
-// the last day. The first failures return TypeSiteTrouble, and Temporal retries the activity. Then
+// the last day. The first failures return TypeSiteFailure, and Temporal retries the activity. Then
 // the origin is deferred for an hour, and for twice as long after each further failure, up to 30
 // days. A domain whose name does not exist is given up after the same schedule.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
-	res, _, err := a.fetchRobots(ctx, in, nil, inProcessWait)
+	res, _, err := a.fetchRobots(ctx, in, nil, maxInProcessWait)
 	res.Wait = workflowWait(res)
-	if err == nil || isSiteTrouble(err) {
-		err = cmp.Or(a.keepClaim(ctx, in.Domain, time.Duration(res.Wait)), err)
+	if err == nil || isSiteFailure(err) {
+		err = cmp.Or(a.renewClaim(ctx, in.Domain, time.Duration(res.Wait)), err)
 	}
-	return res, retried(ctx, err, in.Backoff)
+	return res, toRetryError(ctx, err, in.Backoff)
 }
 
 // fetchRobots waits for the lease for at most patience; the result holds a longer wait. facts are
 // the domain's current facts; nil reads them. It returns the facts of the request's record, or nil.
 func (a *Activities) fetchRobots(
-	ctx context.Context, in FetchRobotsInput, facts *crawl.Facts, patience time.Duration,
+	ctx context.Context, in FetchRobotsInput, facts *crawl.Facts, maxLeaseWait time.Duration,
 ) (FetchRobotsResult, *crawl.Facts, error) {
 	f, err := a.newOriginFetch(ctx, in, facts)
 	if err != nil {
@@ -116,9 +117,9 @@ func (a *Activities) fetchRobots(
 	default:
 		return FetchRobotsResult{Done: true, Detail: "no run has a page of the domain left to request"}, nil, nil
 	}
-	f.patience = patience
+	f.maxLeaseWait = maxLeaseWait
 	res, err := f.fetch(ctx)
-	return res, f.after, err
+	return res, f.recordedFacts, err
 }
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, facts *crawl.Facts) (*originFetch, error) {
@@ -127,7 +128,7 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, fa
 	if err != nil {
 		return nil, badInput(err)
 	}
-	f := &originFetch{Activities: a, in: in, asked: u.Domain(), Origin: read.Origin{
+	f := &originFetch{Activities: a, in: in, requestedDomain: u.Domain(), Origin: read.Origin{
 		Store: a.store, Kind: kind, URL: u, Hops: in.Hops, Name: in.Origin, Domain: in.Domain,
 		Agent: a.agent, AllowMalformed: a.allowMalformed,
 	}}
@@ -136,8 +137,8 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, fa
 	} else if f.Facts, err = a.store.Next(ctx, in.Domain); err != nil {
 		return nil, err
 	}
-	if f.asked != in.Domain {
-		f.other, err = a.store.Next(ctx, f.asked)
+	if f.requestedDomain != in.Domain {
+		f.requestedFacts, err = a.store.Next(ctx, f.requestedDomain)
 	}
 	return f, err
 }
@@ -145,40 +146,41 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, fa
 func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	if c := f.Facts.CrawlOf(f.Name); c != nil && c.Robots == nil {
 		f.Stored.Age = -1 // the facts had no stored robots.txt of the origin
-	} else if known, err := f.known(ctx); err != nil || known {
-		return f.verdict(f.Stored), err
+	} else if isEnough, err := f.readStored(ctx); err != nil || isEnough {
+		return f.resultOf(f.Stored), err
 	}
-	if why, closed := decide.Closed(f.Facts.Domain, f.Facts.Now); closed {
+	if explanation, closed := decide.IsClosed(f.Facts.Domain, f.Facts.Now); closed {
 		// Nothing of the domain is due any more.
-		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: why}, nil
+		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: explanation}, nil
 	}
-	if why, closed := decide.Closed(f.other.Domain, f.Facts.Now); closed {
-		return f.unasked(ctx, "redirects to "+f.asked+", which may not be requested: "+why)
+	if explanation, closed := decide.IsClosed(f.requestedFacts.Domain, f.Facts.Now); closed {
+		return f.storeUnrequested(ctx, "redirects to "+f.requestedDomain+", which may not be requested: "+explanation)
 	}
 	wait, err := f.windowWait(ctx)
 	switch {
 	case err != nil:
 		return FetchRobotsResult{}, err
-	case wait > decide.IdleMost && f.asked == f.Domain:
+	case wait > decide.IdleWaitMax && f.requestedDomain == f.Domain:
 		// FetchPages decides about a workflow whose window is closed for long.
 		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: "the request window is closed"}, nil
 	case wait > 0:
-		return f.again(wait, reasons.Window, false), nil
+		return f.repeatAfter(wait, reasons.Window, false), nil
 	}
-	return f.ask(ctx)
+	return f.makeRequest(ctx)
 }
 
 func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
-	own, err := f.completeFor(ctx, f.Facts, nil)
-	other, err2 := f.completeFor(ctx, f.other, nil)
+	own, err := f.completeCrawlFacts(ctx, f.Facts, nil)
+	other, err2 := f.completeCrawlFacts(ctx, f.requestedFacts, nil)
 	if err := errors.Join(err, err2); err != nil {
 		return 0, err
 	}
 	return politeness.WaitAll(f.Facts.Now, append(own.Windows, other.Windows...)), nil
 }
 
-// known reads the stored copy, and reports whether it suffices, as after another worker's call.
-func (f *originFetch) known(ctx context.Context) (bool, error) {
+// readStored reads the stored copy, and reports whether it suffices, as after another worker's
+// call.
+func (f *originFetch) readStored(ctx context.Context) (bool, error) {
 	stored, err := f.store.Robots(ctx, f.Name)
 	switch {
 	case errors.Is(err, crawl.ErrNotFound):
@@ -188,65 +190,65 @@ func (f *originFetch) known(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	f.Stored = stored
-	return f.Hops == 0 && stored.Fresh > 0 && !f.Outdated(stored) && !f.MissesTDM(stored), nil
+	return f.Hops == 0 && stored.Lifetime > 0 && !f.Outdated(stored) && !f.MissesTDM(stored), nil
 }
 
-// ask makes the request and judges the response. It spends a short wait for the lease here.
-func (f *originFetch) ask(ctx context.Context) (FetchRobotsResult, error) {
-	health, spared := f.Facts.Domain.Health, f.Facts.Spared()
-	if f.asked != f.Domain {
-		health, spared = f.other.Domain.Health, f.other.Spared()
+// makeRequest makes the request and judges the response. It spends a short wait for the lease here.
+func (f *originFetch) makeRequest(ctx context.Context) (FetchRobotsResult, error) {
+	health, takenBackFor := f.Facts.Domain.Health, f.Facts.UnreachableFor()
+	if f.requestedDomain != f.Domain {
+		health, takenBackFor = f.requestedFacts.Domain.Health, f.requestedFacts.UnreachableFor()
 	}
-	ask := request.Ask{
-		URL: f.URL, FactsOf: f.Domain, Header: f.Conditions(),
+	req := request.Request{
+		URL: f.URL, FactsDomain: f.Domain, Header: f.Conditions(),
 		Start: crawl.Start{
-			RunID: f.Run.ID, Domain: f.asked, Origin: f.URL.Origin(), URL: f.URL.String(), Kind: f.Kind,
+			RunID: f.Run.ID, Domain: f.requestedDomain, Origin: f.URL.Origin(), URL: f.URL.String(), Kind: f.Kind,
 			Prerequisite: true, Queued: f.in.Queued,
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain obeys the stricter of both domains' delays.
-		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.other)), Health: health, Run: f.Run, Now: f.Facts.Now, Spared: spared,
+		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.requestedFacts)), Health: health, Run: f.Run, Now: f.Facts.Now, WithdrawnTime: takenBackFor,
 		// An old robots.txt says little about the present.
-		Worked: f.asked == f.Domain && f.Lately() && f.Facts.Worked(),
-		Wanted: func(ctx context.Context) (bool, error) {
-			known, err := f.known(ctx)
-			return !known, err
+		ReachedRecently: f.requestedDomain == f.Domain && f.IsRecent() && f.Facts.LastRequestSucceeded(),
+		StillWanted: func(ctx context.Context) (bool, error) {
+			isEnough, err := f.readStored(ctx)
+			return !isEnough, err
 		},
-		Read: f.answer, Settle: f.settle,
+		Read: f.readResponse, Settle: f.judgeUnread,
 	}
 	for {
-		res, err := f.requests.Do(ctx, ask)
+		res, err := f.requests.Do(ctx, req)
 		switch {
 		case err != nil:
 			return FetchRobotsResult{}, err
 		case res.Refused != nil:
-			return f.refused(ctx, *res.Refused)
+			return f.handleRefusal(ctx, *res.Refused)
 		case res.Unwanted:
-			return f.verdict(f.Stored), nil
+			return f.resultOf(f.Stored), nil
 		case res.Exchange != nil && res.Exchange.Interrupted:
 			return FetchRobotsResult{}, res.Exchange.Err
 		case res.Exchange != nil:
-			f.after = &res.Recorded.Facts
-			f.res.Asked = askedOf(f.URL.String(), f.Kind, res.Exchange.Attempt)
-			return f.res, errors.Join(f.trouble, f.know(res))
+			f.recordedFacts = &res.Recorded.Facts
+			f.res.Request = newRequestSummary(f.URL.String(), f.Kind, res.Exchange.Attempt)
+			return f.res, errors.Join(f.failure, f.cacheRules(res))
 		}
 		l := res.Lease
-		ask.Start.Queued = ask.Start.Queued || isQueue(l.Reason)
+		req.Start.Queued = req.Start.Queued || isSharedSlotWait(l.Reason)
 		if decide.DefersDomain(f.Run, l.Wait, l.Reason) {
 			return FetchRobotsResult{Defer: true, Wait: settings.Duration(l.Wait), Reason: l.Reason}, nil
 		}
-		if l.Wait <= 0 || l.Wait > f.patience || !sleep(ctx, l.Wait) {
-			return f.again(l.Wait, l.Reason, isQueue(l.Reason)), nil
+		if l.Wait <= 0 || l.Wait > f.maxLeaseWait || !sleep(ctx, l.Wait) {
+			return f.repeatAfter(l.Wait, l.Reason, isSharedSlotWait(l.Reason)), nil
 		}
 	}
 }
 
-func (f *originFetch) know(res request.Result) error {
+func (f *originFetch) cacheRules(res request.Result) error {
 	stored := res.Exchange.Attempt.Robots
 	if stored == nil || stored.Origin != f.Name || f.Stored.Age >= 0 || !res.Recorded.Closed {
 		return nil
 	}
-	return f.rulings.Know(*stored, res.Recorded.Facts)
+	return f.rulings.CacheRecorded(*stored, res.Recorded.Facts)
 }
 
 // workflowWait returns the part of a wait that a workflow sleeps. It shortens waits for the lease.
@@ -257,78 +259,78 @@ func workflowWait(res FetchRobotsResult) settings.Duration {
 	return settings.Duration(durableWait(time.Duration(res.Wait)))
 }
 
-func (f *originFetch) again(wait time.Duration, why reasons.Reason, queued bool) FetchRobotsResult {
+func (f *originFetch) repeatAfter(wait time.Duration, reason reasons.Reason, queued bool) FetchRobotsResult {
 	return FetchRobotsResult{
-		Wait: settings.Duration(max(wait, 0)), Reason: why, Kind: f.in.Kind, URL: f.in.URL, Hops: f.in.Hops, Queued: queued,
+		Wait: settings.Duration(max(wait, 0)), Reason: reason, Kind: f.in.Kind, URL: f.in.URL, Hops: f.in.Hops, Queued: queued,
 	}
 }
 
-func (f *originFetch) answer(ctx context.Context, x *request.Exchange) error {
+func (f *originFetch) readResponse(ctx context.Context, x *request.Exchange) error {
 	if x.Interrupted {
 		return nil // the site did not cause this
 	}
-	said, err := f.Read(ctx, x)
+	findings, err := f.Read(ctx, x)
 	switch {
 	case err != nil:
 		return err
-	case said.Unreachable != "":
-		f.unread = said.Unreachable
-	case said.First != "":
-		f.res = FetchRobotsResult{Origin: said.First, Kind: kinds.Robots}
-	case said.Redirect != nil:
-		f.res = FetchRobotsResult{Kind: f.in.Kind, URL: said.Redirect.String(), Hops: f.Hops + 1}
+	case findings.Unreachable != "":
+		f.readFailure = findings.Unreachable
+	case findings.RequiredOrigin != "":
+		f.res = FetchRobotsResult{Origin: findings.RequiredOrigin, Kind: kinds.Robots}
+	case findings.Redirect != nil:
+		f.res = FetchRobotsResult{Kind: f.in.Kind, URL: findings.Redirect.String(), Hops: f.Hops + 1}
 	default:
-		x.Attempt.Robots, f.res = said.Robots, f.verdict(*said.Robots)
+		x.Attempt.Robots, f.res = findings.Robots, f.resultOf(*findings.Robots)
 	}
 	return nil
 }
 
-// settle decides about an unread robots.txt, once the domain's pace is known.
-func (f *originFetch) settle(x *request.Exchange) {
-	if f.unread == "" {
+// judgeUnread decides about an unread robots.txt, once the domain's pace is known.
+func (f *originFetch) judgeUnread(x *request.Exchange) {
+	if f.readFailure == "" {
 		return
 	}
-	u := f.Failed(x, f.unread, f.jitter())
+	u := f.HandleFailure(x, f.readFailure, f.jitter())
 	x.Attempt.Robots = &u.Robots
-	if u.Soon {
+	if u.RetrySoon {
 		x.Attempt.Reason = reasons.Robots
 	}
-	f.res, f.trouble = f.untold(u, f.unread)
+	f.res, f.failure = f.unreadResult(u, f.readFailure)
 }
 
-func (f *originFetch) untold(u read.Unread, why string) (FetchRobotsResult, error) {
-	if !u.Soon {
-		return f.verdict(u.Robots), nil
+func (f *originFetch) unreadResult(u read.RobotsFailure, reason string) (FetchRobotsResult, error) {
+	if !u.RetrySoon {
+		return f.resultOf(u.Robots), nil
 	}
 	// The stored copy holds until then.
-	return f.again(u.Wait, reasons.Robots, false), &siteTrouble{wait: u.Wait, what: fmt.Sprintf(
-		"%s/robots.txt: attempt %d of %d failed: %s; retry in %s", f.Name, u.Try, decide.RobotsTries, why, u.Wait.Round(time.Millisecond),
+	return f.repeatAfter(u.Wait, reasons.Robots, false), &siteFailure{wait: u.Wait, message: fmt.Sprintf(
+		"%s/robots.txt: attempt %d of %d failed: %s; retry in %s", f.Name, u.Failures, decide.RobotsAttempts, reason, u.Wait.Round(time.Millisecond),
 	)}
 }
 
-// verdict returns the result for a stored robots.txt: done, unless tdmrep.json is wanted too.
-func (f *originFetch) verdict(r crawl.Robots) FetchRobotsResult {
+// resultOf returns the result for a stored robots.txt: done, unless tdmrep.json is wanted too.
+func (f *originFetch) resultOf(r crawl.Robots) FetchRobotsResult {
 	if f.MissesTDM(r) {
 		return FetchRobotsResult{Kind: kinds.TDM}
 	}
 	return FetchRobotsResult{Done: true, Verdict: r.Verdict, Detail: r.Reason}
 }
 
-// refused handles a host without a permitted address. Its domain is deferred, by our own rule. A
-// robots.txt that redirects to such a host is unreachable.
-func (f *originFetch) refused(ctx context.Context, r crawl.Refusal) (FetchRobotsResult, error) {
-	if f.asked != f.Domain {
-		return f.unasked(ctx, fmt.Sprintf("redirects to %s, whose address %s is %s", f.asked, r.Addr, cmp.Or(r.Listed.Listed(), "not public")))
+// handleRefusal handles a host without a permitted address. Its domain is deferred, by our own
+// rule. A robots.txt that redirects to such a host is unreachable.
+func (f *originFetch) handleRefusal(ctx context.Context, r crawl.Refusal) (FetchRobotsResult, error) {
+	if f.requestedDomain != f.Domain {
+		return f.storeUnrequested(ctx, fmt.Sprintf("redirects to %s, whose address %s is %s", f.requestedDomain, r.Addr, cmp.Or(r.ListControl.ListLabel(), "not public")))
 	}
-	d, err := f.refuse(ctx, f.Facts, f.URL.Host(), r)
-	return FetchRobotsResult{Done: true, Detail: d.Why}, err
+	d, err := f.deferRefusedDomain(ctx, f.Facts, f.URL.Host(), r)
+	return FetchRobotsResult{Done: true, Detail: d.Explanation}, err
 }
 
-// unasked records that robots.txt cannot be requested.
-func (f *originFetch) unasked(ctx context.Context, why string) (FetchRobotsResult, error) {
-	u := f.Unasked(why, f.jitter())
+// storeUnrequested records that robots.txt cannot be requested.
+func (f *originFetch) storeUnrequested(ctx context.Context, reason string) (FetchRobotsResult, error) {
+	u := f.HandleUnrequested(reason, f.jitter())
 	if _, err := f.store.SaveRobots(ctx, u.Robots); err != nil {
 		return FetchRobotsResult{}, err
 	}
-	return f.untold(u, crawl.CleanText(why, read.RobotsReasonMax))
+	return f.unreadResult(u, crawl.CleanText(reason, read.RobotsReasonMax))
 }

@@ -74,7 +74,7 @@ func TestRobotsOfADomainThatAsksToBeLeftAlone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, activities.StepFinish, res.Next)
 		requireDeferral(t, b, res.Defer, res.Wait, res.Reason)
-		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
+		finished, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
 			activities.FinishDomainInput{Domain: b.site, Defer: true, Wait: res.Wait, Reason: string(res.Reason)})
 		require.NoError(t, err)
 		require.True(t, finished.Finished)

@@ -123,7 +123,7 @@ func TestRobotsLife(t *testing.T) {
 		b := setup(t, o)
 		b.seed(t, "/p/1")
 		b.readRobots(t)
-		b.exec(t, "UPDATE robots SET version = version - $1", decide.RobotsFreshLeast.Microseconds())
+		b.exec(t, "UPDATE robots SET version = version - $1", decide.RobotsLifetimeMin.Microseconds())
 		b.work(t)
 		b.seed(t, "/p/3")
 		b.work(t)

@@ -20,7 +20,8 @@ func (b *testBundle) nameMissingFor(t *testing.T, by time.Duration) {
 	b.later(t)
 }
 
-// requireNoName fetches robots.txt of a host without a name: after one look-up it is put off for an hour.
+// requireNoName fetches robots.txt of a host without a name: after one look-up it is put off for an
+// hour.
 func (b *testBundle) requireNoName(t *testing.T) {
 	t.Helper()
 	res, err := b.fetchRobots(t, b.robotsInput(t))
@@ -59,7 +60,7 @@ func TestANameThatDoesNotExist(t *testing.T) {
 			pages, err := b.fetchPages(t, 1)
 			require.NoError(t, err)
 			require.Equal(t, activities.StepFinish, pages.Next)
-			_, err = call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{Domain: b.site})
+			_, err = activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{Domain: b.site})
 			require.NoError(t, err)
 
 			// its time comes
@@ -80,7 +81,7 @@ func TestANameThatDoesNotExist(t *testing.T) {
 		b := setup(t, gone)
 		b.seed(t, "/")
 		_, err := b.store.SaveRobots(t.Context(), crawl.Robots{
-			Origin: "http://www." + b.site, Domain: b.site, Agent: agent, Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
+			Origin: "http://www." + b.site, Domain: b.site, Agent: agent, Verdict: crawl.RobotsAllowAll, Lifetime: crawl.Millis(time.Hour),
 		})
 		require.NoError(t, err)
 		b.requireNoName(t)
@@ -142,7 +143,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		b.exec(t, "INSERT INTO domains (domain) VALUES ($1)", other)
 		_, err := b.store.SaveRobots(t.Context(), crawl.Robots{
 			Origin: "https://" + other, Domain: other, Agent: agent, Verdict: crawl.RobotsRules,
-			CrawlDelay: new(crawl.Millis(time.Minute)), Fresh: crawl.Millis(time.Hour),
+			CrawlDelay: new(crawl.Millis(time.Minute)), Lifetime: crawl.Millis(time.Hour),
 		})
 		require.NoError(t, err)
 		require.True(t, hop(t, b).Done)

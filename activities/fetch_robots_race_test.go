@@ -36,7 +36,7 @@ func TestFetchRobotsOnceForTwo(t *testing.T) {
 	}})
 	done := make(chan activities.FetchRobotsResult, 1)
 	go func() {
-		res, err := call[activities.FetchRobotsResult](t, second.acts, second.acts.FetchRobots, b.robotsInput(t))
+		res, err := activityCall[activities.FetchRobotsResult](t, second.acts, second.acts.FetchRobots, b.robotsInput(t))
 		if err == nil {
 			done <- res
 		}

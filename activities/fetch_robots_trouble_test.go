@@ -187,7 +187,7 @@ func TestFetchRobotsWhenInterrupted(t *testing.T) {
 	}
 	run := func(t *testing.T, b *testBundle, with envOption) (activities.FetchRobotsResult, error) {
 		t.Helper()
-		return call[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots, b.robotsInput(t), with)
+		return activityCall[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots, b.robotsInput(t), with)
 	}
 
 	t.Run("WithTheSlotTakenMakesTheRequest", func(t *testing.T) {

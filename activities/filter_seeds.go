@@ -24,11 +24,12 @@ type FilterSeedsResult struct {
 }
 
 const (
-	// seedFilterSpan limits the requests for robots.txt. The domains' workflows request the rest.
-	seedFilterSpan = time.Minute
-	// dispatchFirst is the head start of the dispatcher, so that its workflows request robots.txt.
-	dispatchFirst      = 3 * time.Second
-	seedFilterParallel = 64
+	// seedFilterTimeout limits the requests for robots.txt. The domains' workflows request the rest.
+	seedFilterTimeout = time.Minute
+	// dispatcherHeadStart is the head start of the dispatcher, so that its workflows request
+	// robots.txt.
+	dispatcherHeadStart = 3 * time.Second
+	seedFilterParallel  = 64
 )
 
 type seedFilter struct {
@@ -58,14 +59,14 @@ func (a *Activities) FilterSeeds(ctx context.Context, in FilterSeedsInput) (Filt
 	if added, _, err := a.widen(ctx, run, time.Time{}); err != nil {
 		return res, err
 	} else if added > 0 {
-		if err := a.goOn(ctx, run.Name); err != nil {
+		if err := a.wakeDispatcher(ctx, run.Name); err != nil {
 			return res, err
 		}
 	}
-	if !sleep(ctx, dispatchFirst) {
+	if !sleep(ctx, dispatcherHeadStart) {
 		return res, nil
 	}
-	f := &seedFilter{Activities: a, run: run, until: time.Now().Add(seedFilterSpan)}
+	f := &seedFilter{Activities: a, run: run, until: time.Now().Add(seedFilterTimeout)}
 	for after := int64(0); time.Now().Before(f.until) && !stopping(ctx); {
 		open, err := a.store.OpenSeeds(ctx, run.ID, after, seedChunk)
 		if err != nil || len(open) == 0 {
@@ -99,7 +100,7 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 		if err != nil {
 			return err
 		}
-		if d.Do == decide.FetchPrerequisite {
+		if d.Action == decide.FetchPrerequisite {
 			unknown[c.Origin] = c.Domain
 		}
 	}
@@ -107,7 +108,7 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 		var group errgroup.Group
 		group.SetLimit(seedFilterParallel)
 		for origin, domain := range unknown {
-			group.Go(func() error { return f.ask(ctx, domain, origin) })
+			group.Go(func() error { return f.requestRobots(ctx, domain, origin) })
 		}
 		err := group.Wait()
 		if err != nil {
@@ -129,7 +130,7 @@ func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Deci
 	facts := crawl.Facts{Now: c.Now, Domain: crawl.DomainFacts{Name: c.Domain}, Runs: []crawl.RunFacts{{
 		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Crawl: &c.CrawlFacts,
 	}}}
-	full, err := f.completeFor(ctx, facts, &c.CrawlFacts)
+	full, err := f.completeCrawlFacts(ctx, facts, &c.CrawlFacts)
 	if err != nil {
 		return decide.Decision{}, err
 	}
@@ -139,20 +140,21 @@ func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Deci
 
 func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res *FilterSeedsResult) error {
 	d, err := f.decide(ctx, c)
-	if err != nil || d.Do != decide.Refuse {
+	if err != nil || d.Action != decide.Refuse {
 		return err
 	}
-	at := decide.Closing(d, c.Domain, time.Now()).Clean()
-	rec, err := f.store.Record(ctx, at)
+	attempt := decide.ClosingAttempt(d, c.Domain, time.Now()).Clean()
+	rec, err := f.store.Record(ctx, attempt)
 	if rec.Closed {
 		res.Disallowed++
-		f.requests.LogAttempt(ctx, at)
+		f.requests.LogAttempt(ctx, attempt)
 	}
 	return err
 }
 
-// ask requests one origin's robots.txt while there is time. It leaves failures to the workflow.
-func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
+// requestRobots requests one origin's robots.txt while there is time. It leaves failures to the
+// workflow.
+func (f *seedFilter) requestRobots(ctx context.Context, domain, origin string) error {
 	in := FetchRobotsInput{Domain: domain, Origin: origin}
 	for time.Now().Before(f.until) && !stopping(ctx) {
 		o, err := f.newOriginFetch(ctx, in, nil)
@@ -164,7 +166,7 @@ func (f *seedFilter) ask(ctx context.Context, domain, origin string) error {
 		o.Facts.Runs = append(o.Facts.Runs, o.Run)
 		res, err := o.fetch(ctx)
 		switch wait := time.Duration(res.Wait); {
-		case isSiteTrouble(err):
+		case isSiteFailure(err):
 			return nil // it is recorded
 		case err != nil || res.Done || res.Defer || wait > time.Until(f.until) || !sleep(ctx, wait):
 			return err

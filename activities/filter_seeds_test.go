@@ -40,7 +40,7 @@ func TestSeedsAreFiltered(t *testing.T) {
 	b := setup(t, options{sites: sites, settings: settings.Settings{Delay: new(settings.Duration(time.Minute))}})
 	require.NoError(t, b.control("banned.test", crawl.ControlBlock, nil))
 	in := activities.StoreSeedsInput{Run: runName, URLs: b.web.Seeds()}
-	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in)
+	res, err := activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in)
 	require.NoError(t, err)
 	require.Equal(t, activities.StoreSeedsResult{Added: hosts + 2}, res)
 	require.Equal(t, hosts/2, b.filterSeeds(t))
@@ -58,7 +58,7 @@ func TestSeedsAreFiltered(t *testing.T) {
 	require.Equal(t, activities.StepFetch, res2.Next)
 	require.Greater(t, time.Duration(res2.Wait), 50*time.Second)
 
-	again, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in)
+	again, err := activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in)
 	require.NoError(t, err)
 	require.Equal(t, activities.StoreSeedsResult{Known: hosts + 2}, again)
 	require.Zero(t, b.filterSeeds(t))
@@ -80,7 +80,7 @@ func TestBlockedDomainsAreNotAskedForRobots(t *testing.T) {
 func (b *testBundle) filterSeeds(t *testing.T) int {
 	t.Helper()
 	in := activities.FilterSeedsInput{Run: runName}
-	res, err := call[activities.FilterSeedsResult](t, b.acts, b.acts.FilterSeeds, in)
+	res, err := activityCall[activities.FilterSeedsResult](t, b.acts, b.acts.FilterSeeds, in)
 	require.NoError(t, err)
 	return res.Disallowed
 }
@@ -96,7 +96,7 @@ func TestSeedFilterDoesNotHoldUpSeeds(t *testing.T) {
 			"/robots.txt": turns{answers: []func(*web.Visit){says("User-agent: *\nDisallow: /\n")}},
 		}},
 	}})
-	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
+	res, err := activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
 		activities.StoreSeedsInput{Run: runName, URLs: b.web.Seeds()})
 	require.NoError(t, err, "while the gate is closed")
 	require.Equal(t, activities.StoreSeedsResult{Added: 2}, res)

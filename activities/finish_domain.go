@@ -18,10 +18,10 @@ type DomainStore interface {
 	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
 }
 
-// refuse defers a domain if one of its hosts has no permitted address.
-func (a *Activities) refuse(ctx context.Context, f crawl.Facts, host string, r crawl.Refusal) (decide.Decision, error) {
+// deferRefusedDomain defers a domain if one of its hosts has no permitted address.
+func (a *Activities) deferRefusedDomain(ctx context.Context, f crawl.Facts, host string, r crawl.Refusal) (decide.Decision, error) {
 	d := decide.RefuseAddress(f, host, r)
-	return d, a.store.RefuseDomain(ctx, f.Domain.Name, r.Addr, d.Until.Sub(f.Now), d.Why)
+	return d, a.store.RefuseDomain(ctx, f.Domain.Name, r.Addr, d.Until.Sub(f.Now), d.Explanation)
 }
 
 // FinishDomainInput ends a domain's workflow.

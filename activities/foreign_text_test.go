@@ -106,7 +106,7 @@ func TestRefusedRecord(t *testing.T) {
 		r := b.robots(t)
 		require.Equal(t, crawl.RobotsUnreachable, r.Verdict)
 		require.Contains(t, r.Reason, "could not be stored")
-		require.Greater(t, time.Duration(r.Fresh), time.Hour)
+		require.Greater(t, time.Duration(r.Lifetime), time.Hour)
 		b.requireNothingInFlight(t)
 	})
 }

@@ -174,7 +174,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 		resolver = o.resolve(server)
 	}
 	if o.network == nil {
-		o.network = network.New(network.Config{Jitter: rand.Float64, Patience: 100 * time.Millisecond, Doubt: -1})
+		o.network = network.New(network.Config{Jitter: rand.Float64, EvidenceTimeout: 100 * time.Millisecond, DoubtLimit: -1})
 	}
 	if o.logger == nil {
 		o.logger = slog.New(slog.DiscardHandler)
@@ -237,7 +237,7 @@ func (b *testBundle) allowAll(t *testing.T, raw string) {
 	u, err := urls.Parse(raw)
 	require.NoError(t, err)
 	_, err = b.store.SaveRobots(t.Context(), crawl.Robots{
-		Origin: u.Origin(), Domain: u.Domain(), Agent: agent, Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
+		Origin: u.Origin(), Domain: u.Domain(), Agent: agent, Verdict: crawl.RobotsAllowAll, Lifetime: crawl.Millis(time.Hour),
 	})
 	require.NoError(t, err)
 }
@@ -255,7 +255,7 @@ func (b *testBundle) readRobots(t *testing.T) activities.FetchRobotsResult {
 func (b *testBundle) fetchPages(t *testing.T, maxPages int, with ...envOption) (activities.FetchPagesResult, error) {
 	t.Helper()
 	in := activities.FetchPagesInput{Domain: b.site, MaxPages: maxPages}
-	res, err := call[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in, with...)
+	res, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in, with...)
 	res.Runs = nil // see TestRunsOfADomain
 	return res, err
 }
@@ -275,7 +275,7 @@ func (b *testBundle) control(domain string, kind crawl.ControlType, value any) e
 
 func (b *testBundle) fetchRobots(t *testing.T, in activities.FetchRobotsInput) (activities.FetchRobotsResult, error) {
 	t.Helper()
-	return call[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots, in)
+	return activityCall[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots, in)
 }
 
 // report is what is stored of a page of the site.
@@ -378,17 +378,17 @@ func (m messages) Handle(_ context.Context, r slog.Record) error {
 func (m messages) WithAttrs([]slog.Attr) slog.Handler { return m }
 func (m messages) WithGroup(string) slog.Handler      { return m }
 
-// call is callWhole, without what results have for people alone.
-func call[Out any](
+// activityCall is callWhole, without what results have for people alone.
+func activityCall[Out any](
 	t *testing.T, acts *activities.Activities, method, in any, with ...envOption,
 ) (out Out, err error) {
 	t.Helper()
 	out, err = callWhole[Out](t, acts, method, in, with...)
 	switch res := any(&out).(type) {
 	case *activities.FetchPagesResult:
-		res.Outcomes, res.Asked, res.Shown, res.Backoff = nil, activities.RequestSummary{}, activities.DomainSummary{}, 0
+		res.Outcomes, res.LastRequest, res.Summary, res.Backoff = nil, activities.RequestSummary{}, activities.DomainSummary{}, 0
 	case *activities.FetchRobotsResult:
-		res.Asked = activities.RequestSummary{}
+		res.Request = activities.RequestSummary{}
 	}
 	return out, err
 }
@@ -437,13 +437,13 @@ func callWhole[Out any](
 	return out, nil
 }
 
-// requireTrouble checks that an error has Temporal make another attempt for a site's trouble, and quietly,
-// and returns for how long the domain is left alone.
+// requireTrouble checks that an error has Temporal make another attempt for a site's trouble, and
+// quietly, and returns for how long the domain is left alone.
 func requireTrouble(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.TypeSiteTrouble, app.Type())
+	require.Equal(t, activities.TypeSiteFailure, app.Type())
 	require.False(t, app.NonRetryable())
 	require.Equal(t, temporal.ApplicationErrorCategoryBenign, app.Category())
 	if app.NextRetryDelay() > 0 {
@@ -468,7 +468,7 @@ func requireOwnTrouble(t *testing.T, err error) {
 	require.Error(t, err)
 	var app *temporal.ApplicationError
 	if require.ErrorAs(t, err, &app); app != nil {
-		require.NotContains(t, []string{activities.TypeSiteTrouble, activities.TypeBadInput}, app.Type())
+		require.NotContains(t, []string{activities.TypeSiteFailure, activities.TypeBadInput}, app.Type())
 		require.False(t, app.NonRetryable())
 		require.LessOrEqual(t, app.NextRetryDelay(), 15*time.Second)
 	}

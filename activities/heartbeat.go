@@ -7,26 +7,26 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// heartbeatEvery is well below the heartbeat time-out in workflows/options.go.
-const heartbeatEvery = 15 * time.Second
+// heartbeatInterval is well below the heartbeat time-out in workflows/options.go.
+const heartbeatInterval = 15 * time.Second
 
 // heartbeat sends heartbeats until stop is called, with the details of the previous attempts. Most
 // activities end before the first heartbeat.
 func heartbeat(ctx context.Context) (stop func()) {
-	beating, stop := context.WithCancel(ctx)
+	heartbeatCtx, stop := context.WithCancel(ctx)
 	var details []any
 	if activity.HasHeartbeatDetails(ctx) {
-		var earlier any
-		if err := activity.GetHeartbeatDetails(ctx, &earlier); err == nil {
-			details = append(details, earlier)
+		var previous any
+		if err := activity.GetHeartbeatDetails(ctx, &previous); err == nil {
+			details = append(details, previous)
 		}
 	}
 	go func() {
-		tick := time.NewTicker(heartbeatEvery)
+		tick := time.NewTicker(heartbeatInterval)
 		defer tick.Stop()
 		for {
 			select {
-			case <-beating.Done():
+			case <-heartbeatCtx.Done():
 				return
 			case <-tick.C:
 				activity.RecordHeartbeat(ctx, details...)

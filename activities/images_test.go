@@ -90,7 +90,7 @@ func (b *testBundle) imageRows(t *testing.T) map[string]report.ImageRow {
 	t.Helper()
 	rows := map[string]report.ImageRow{}
 	for _, status := range []report.ImageStatus{report.ImageRecorded, report.ImageFailed, report.ImagePending} {
-		found, err := b.store.Images(t.Context(), report.ImageFilter{Status: status, Most: 1000})
+		found, err := b.store.Images(t.Context(), report.ImageFilter{Status: status, Limit: 1000})
 		require.NoError(t, err)
 		for _, r := range found {
 			_, path, _ := strings.Cut(strings.TrimPrefix(r.URL, "http://"), "/")
@@ -150,7 +150,7 @@ func TestImages(t *testing.T) {
 		require.NoError(t, err)
 		totals := dom.Runs[0].Totals
 		require.EqualValues(t, 3, totals.ImagesFound)
-		require.EqualValues(t, 2, totals.ImagesAsked)
+		require.EqualValues(t, 2, totals.ImageRequests)
 		require.EqualValues(t, 2, totals.ImagesStored)
 		require.EqualValues(t, 1, totals.Success, "images are counted apart")
 		require.EqualValues(t, 1, dom.Runs[0].Started)

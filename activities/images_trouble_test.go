@@ -91,7 +91,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		require.NotZero(t, b.imageRows(t)["/a.png"].StoredAt)
 		dom, err := b.store.Domain(t.Context(), b.site)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, dom.Runs[0].ImagesAsked, "what was taken back counts for nothing")
+		require.EqualValues(t, 1, dom.Runs[0].ImageRequests, "what was taken back counts for nothing")
 	})
 
 	t.Run("AreNotGivenUpForLackOfRoom", func(t *testing.T) {
@@ -350,7 +350,7 @@ func TestImagesComeAgainAsImages(t *testing.T) {
 	pending := func() int {
 		return b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND priority = 3 AND is_revisit AND outcome IS NULL")
 	}
-	require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(crawl.RecrawlProgress) {}))
+	require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlSelection{RunID: b.run.ID, IntoID: b.run.ID, Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(crawl.RecrawlProgress) {}))
 	require.Equal(t, 1, pending(), "by mosey recrawl")
 	require.Equal(t, 3, b.round(t))
 	b.passes(t, 30*24*time.Hour)

@@ -39,8 +39,8 @@ type NextStep struct {
 	Queued bool `json:"queued,omitempty"`
 }
 
-// Long reports whether URL, such as a robots.txt's location, takes most of a payload.
-func (n NextStep) Long() bool { return len(n.URL) > urlShown }
+// HasLongURL reports whether URL, such as a robots.txt's location, takes most of a payload.
+func (n NextStep) HasLongURL() bool { return len(n.URL) > maxShownURLBytes }
 
 // Robots returns the input of the FetchRobots for StepRobots.
 func (n NextStep) Robots(domain string) FetchRobotsInput {

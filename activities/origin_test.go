@@ -17,7 +17,8 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// A link to a port that does not work, which anybody can place, costs the domain nothing of its pace.
+// A link to a port that does not work, which anybody can place, costs the domain nothing of its
+// pace.
 func TestAPortThatFailsIsNotItsDomain(t *testing.T) {
 	t.Parallel()
 	const pages = 12

@@ -28,7 +28,7 @@ func outageOptions(sites ...web.Site) options {
 		sites:  sites,
 		limits: fetch.Config{ConnectTimeout: 500 * time.Millisecond},
 		network: network.New(network.Config{
-			Jitter: rand.Float64, Patience: time.Second, Doubt: 3 * time.Second,
+			Jitter: rand.Float64, EvidenceTimeout: time.Second, DoubtLimit: 3 * time.Second,
 		}),
 	}
 }
@@ -173,7 +173,7 @@ func TestADeadSiteAlone(t *testing.T) {
 		_, err := b.fetchPages(t, 50)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app)
-		if app.Type() == activities.TypeSiteTrouble {
+		if app.Type() == activities.TypeSiteFailure {
 			break
 		}
 		requireNetworkDown(t, err)
@@ -245,10 +245,10 @@ func TestOutageOfTheResolver(t *testing.T) {
 	require.Zero(t, b.count(t, "SELECT count(*) FROM robots WHERE failures > 0"))
 	require.Zero(t, b.count(t, "SELECT count(*) FROM domain_health WHERE health -> 'penalty' IS NOT NULL"))
 	o.resolve = func(r activities.Resolver) activities.Resolver {
-		hosts, err := b.store.HostsReached(t.Context())
+		hosts, err := b.store.ReachedHosts(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []string{all[0].site}, hosts)
-		r.(*dns.Resolver).Know(hosts)
+		r.(*dns.Resolver).AddKnownHosts(hosts)
 		return r
 	}
 	o.network = outageOptions().network

@@ -22,8 +22,8 @@ type RecrawlStore interface {
 		ctx context.Context, domain string,
 		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
 	) error
-	RecrawlOlder(ctx context.Context, of crawl.RecrawlOf, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress)) error
-	RefreshRun(ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings) (crawl.Run, error)
+	RecrawlOlder(ctx context.Context, of crawl.RecrawlSelection, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress)) error
+	RefreshRun(ctx context.Context, of crawl.Run, name, by string, only settings.RefreshKind, own settings.Settings) (crawl.Run, error)
 	ScheduleRevisits(
 		ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 	) (done bool, err error)
@@ -42,16 +42,16 @@ type RecrawlInput struct {
 	// settings of Run as settings.Refresh changes them, and Settings.
 	Into     string             `json:"into,omitempty"`
 	Settings *settings.Settings `json:"settings,omitempty"`
-	// Only selects pages or images; empty means both.
-	Only settings.Only `json:"only,omitempty"`
+	// RefreshKind selects pages or images; empty means both.
+	RefreshKind settings.RefreshKind `json:"only,omitempty"`
 
-	unreadable error
+	decodeErr error
 }
 
 // UnmarshalJSON decodes an input. Validate returns its error.
 func (in *RecrawlInput) UnmarshalJSON(data []byte) error {
 	type plain RecrawlInput
-	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
+	in.decodeErr = crawl.JSONError(json.Unmarshal(data, (*plain)(in)))
 	return nil
 }
 
@@ -62,8 +62,8 @@ type RecrawlResult struct {
 
 // Validate checks an input. Errors wrap crawl.ErrInvalid.
 func (in RecrawlInput) Validate() error {
-	if in.unreadable != nil {
-		return in.unreadable
+	if in.decodeErr != nil {
+		return in.decodeErr
 	}
 	if err := crawl.ValidateRunName(in.Run); err != nil {
 		return err
@@ -71,8 +71,8 @@ func (in RecrawlInput) Validate() error {
 	if in.OlderThan <= 0 {
 		return fmt.Errorf("%w: older_than: want a positive duration, such as 720h", crawl.ErrInvalid)
 	}
-	if in.Only != "" && !slices.Contains(settings.Onlys, in.Only) {
-		return fmt.Errorf("%w: only %q: want one of %v, or leave it out for both", crawl.ErrInvalid, in.Only, settings.Onlys)
+	if in.RefreshKind != "" && !slices.Contains(settings.RefreshKinds, in.RefreshKind) {
+		return fmt.Errorf("%w: only %q: want one of %v, or leave it out for both", crawl.ErrInvalid, in.RefreshKind, settings.RefreshKinds)
 	}
 	if in.Into == "" {
 		if in.Settings != nil {
@@ -92,8 +92,8 @@ func (in RecrawlInput) Validate() error {
 	return nil
 }
 
-// Asks returns the run that requests the pages.
-func (in RecrawlInput) Asks() string { return cmp.Or(in.Into, in.Run) }
+// TargetRun returns the run that requests the pages.
+func (in RecrawlInput) TargetRun() string { return cmp.Or(in.Into, in.Run) }
 
 // recrawlHeartbeat is the state that a retry of Recrawl resumes from. Before is set once.
 type recrawlHeartbeat struct {
@@ -109,29 +109,29 @@ func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResul
 	if err != nil {
 		return res, orBadInput(err)
 	}
-	at := recrawlHeartbeat{Before: time.Now().Add(-time.Duration(in.OlderThan))}
+	progress := recrawlHeartbeat{Before: time.Now().Add(-time.Duration(in.OlderThan))}
 	if activity.HasHeartbeatDetails(ctx) {
-		var kept recrawlHeartbeat
-		if err := activity.GetHeartbeatDetails(ctx, &kept); err == nil && !kept.Before.IsZero() {
+		var stored recrawlHeartbeat
+		if err := activity.GetHeartbeatDetails(ctx, &stored); err == nil && !stored.Before.IsZero() {
 			// The state of an older worker is not understood, so the activity restarts.
-			at = kept
+			progress = stored
 		}
 	}
-	res.Pending = at.Pending
-	var own settings.Settings
+	res.Pending = progress.Pending
+	var changes settings.Settings
 	if in.Settings != nil {
-		own = *in.Settings
+		changes = *in.Settings
 	}
-	into, err := a.store.RefreshRun(ctx, run, in.Into, activity.GetInfo(ctx).WorkflowExecution.ID, in.Only, own)
+	into, err := a.store.RefreshRun(ctx, run, in.Into, activity.GetInfo(ctx).WorkflowExecution.ID, in.RefreshKind, changes)
 	if err != nil {
 		return res, err
 	}
-	of := crawl.RecrawlOf{RunID: run.ID, IntoID: into.ID, Domain: in.Domain, Before: at.Before, Only: in.Only}
+	selection := crawl.RecrawlSelection{RunID: run.ID, IntoID: into.ID, Domain: in.Domain, Before: progress.Before, RefreshKind: in.RefreshKind}
 	ctx, cancel := untilStop(ctx)
 	defer cancel()
-	err = a.store.RecrawlOlder(ctx, of, at.RecrawlProgress, func(p crawl.RecrawlProgress) {
-		at.RecrawlProgress, res.Pending = p, p.Pending
-		activity.RecordHeartbeat(ctx, at)
+	err = a.store.RecrawlOlder(ctx, selection, progress.RecrawlProgress, func(p crawl.RecrawlProgress) {
+		progress.RecrawlProgress, res.Pending = p, p.Pending
+		activity.RecordHeartbeat(ctx, progress)
 	})
 	return res, err
 }

@@ -19,7 +19,7 @@ import (
 func (b *testBundle) round(t *testing.T) int {
 	t.Helper()
 	before := len(b.pages())
-	res, err := call[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
+	res, err := activityCall[activities.DispatchResult](t, b.acts, b.acts.Dispatch, activities.DispatchInput{Run: runName})
 	require.NoError(t, err)
 	if res.Active == 0 {
 		return 0
@@ -27,7 +27,7 @@ func (b *testBundle) round(t *testing.T) int {
 	fetched, err := b.fetchPages(t, 100)
 	require.NoError(t, err)
 	require.Equal(t, activities.StepFinish, fetched.Next)
-	finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{Domain: b.site})
+	finished, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain, activities.FinishDomainInput{Domain: b.site})
 	require.NoError(t, err)
 	require.True(t, finished.Finished)
 	return len(b.pages()) - before
@@ -103,7 +103,7 @@ func TestRecrawl(t *testing.T) {
 		facts, err = b.store.Facts(t.Context(), b.site)
 		require.NoError(t, err)
 		require.Equal(t, 1, facts.Runs[0].Crawl.Attempt)
-		require.True(t, facts.Runs[0].Crawl.Again)
+		require.True(t, facts.Runs[0].Crawl.IsRevisit)
 	})
 
 	t.Run("LetsWhatIsGoneFadeOut", func(t *testing.T) {
@@ -216,10 +216,10 @@ func TestRecrawl(t *testing.T) {
 		require.Zero(t, b.dueIn(t, "/"), "the run asks for no page again")
 		b.exec(t, "UPDATE pages SET fetched_at = fetched_at - interval '2 days' WHERE url <> $1", b.page("/p/1"))
 		added := 0
-		require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Before: time.Now().Add(-24 * time.Hour)}, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlSelection{RunID: b.run.ID, IntoID: b.run.ID, Before: time.Now().Add(-24 * time.Hour)}, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
 		require.Equal(t, 2, added)
 		require.Equal(t, 2, b.round(t))
-		require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlOf{RunID: b.run.ID, IntoID: b.run.ID, Domain: "other.test", Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
+		require.NoError(t, b.store.RecrawlOlder(t.Context(), crawl.RecrawlSelection{RunID: b.run.ID, IntoID: b.run.ID, Domain: "other.test", Before: time.Now().Add(time.Hour)}, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) { added = p.Pending }))
 		require.Equal(t, 2, added, "nothing of another domain")
 	})
 }

@@ -16,11 +16,11 @@ import (
 )
 
 // refresh runs Recrawl of the run into another.
-func (b *testBundle) refresh(t *testing.T, only settings.Only, own *settings.Settings) (activities.RecrawlResult, error) {
+func (b *testBundle) refresh(t *testing.T, only settings.RefreshKind, own *settings.Settings) (activities.RecrawlResult, error) {
 	t.Helper()
-	in := activities.RecrawlInput{Run: runName, OlderThan: settings.Duration(time.Nanosecond), Into: "weekly", Only: only, Settings: own}
+	in := activities.RecrawlInput{Run: runName, OlderThan: settings.Duration(time.Nanosecond), Into: "weekly", RefreshKind: only, Settings: own}
 	require.NoError(t, in.Validate())
-	return call[activities.RecrawlResult](t, b.acts, b.acts.Recrawl, in)
+	return activityCall[activities.RecrawlResult](t, b.acts, b.acts.Recrawl, in)
 }
 
 func TestRefreshIntoARunOfItsOwn(t *testing.T) {
@@ -31,16 +31,16 @@ func TestRefreshIntoARunOfItsOwn(t *testing.T) {
 		"/next": htmlOf(`<img src="/a.png"><a href="/new">new</a>`), "/a.png": pngOf(t, 200, 150, 1), "/new": htmlOf("new"),
 	})
 	for name, c := range map[string]struct {
-		only settings.Only
+		only settings.RefreshKind
 		own  *settings.Settings
 		// pending is how many are to be asked for, and asked what is, with what they link to
 		pending int
 		asked   []string
 	}{
 		"All":       {"", nil, 3, []string{"/", "/next", "/a.png"}},
-		"Pages":     {settings.OnlyPages, nil, 2, []string{"/", "/next"}},
-		"Images":    {settings.OnlyImages, nil, 1, []string{"/a.png"}},
-		"WithLinks": {settings.OnlyPages, &settings.Settings{MaxDepth: new(1)}, 2, []string{"/", "/next", "/new"}},
+		"Pages":     {settings.RefreshPages, nil, 2, []string{"/", "/next"}},
+		"Images":    {settings.RefreshImages, nil, 1, []string{"/a.png"}},
+		"WithLinks": {settings.RefreshPages, &settings.Settings{MaxDepth: new(1)}, 2, []string{"/", "/next", "/new"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,8 +133,8 @@ func TestRecrawlNow(t *testing.T) {
 	require.ErrorIs(t, err, crawl.ErrInvalid)
 }
 
-// Runs share a domain: each has its turn, however many pages another has. Pages that are read again come
-// after those that were never read, unless a person has asked for them.
+// Runs share a domain: each has its turn, however many pages another has. Pages that are read again
+// come after those that were never read, unless a person has asked for them.
 func TestRunsTakeTurns(t *testing.T) {
 	t.Parallel()
 

@@ -31,7 +31,7 @@ func TestRefusedAddress(t *testing.T) {
 	deferred := activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish, Reason: reasons.Deferred}}
 	finish := func(t *testing.T, b *testBundle) {
 		t.Helper()
-		res, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
+		res, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
 			activities.FinishDomainInput{Domain: b.site, Reason: "deferred"})
 		require.NoError(t, err)
 		require.True(t, res.Finished)
@@ -88,8 +88,8 @@ func TestRefusedAddress(t *testing.T) {
 		facts, err := b.store.PageFacts(t.Context(), b.site, b.page("/"))
 		require.NoError(t, err)
 		why := decide.Crawl(decide.Facts{Facts: facts}, facts.Now)
-		require.Equal(t, decide.Finish, why.Do)
-		require.Contains(t, why.Why, "the domain is deferred ("+b.site+" has the address 10.20.30.40, which is not public: ")
+		require.Equal(t, decide.Finish, why.Action)
+		require.Contains(t, why.Explanation, "the domain is deferred ("+b.site+" has the address 10.20.30.40, which is not public: ")
 	})
 
 	t.Run("ForAnHourIsDeferredForAnother", func(t *testing.T) {

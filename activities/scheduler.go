@@ -25,19 +25,19 @@ type Completer interface {
 }
 
 const (
-	// servedPerFetch is the number of concurrently served batches per concurrent request, so that as
+	// batchesPerFetch is the number of concurrently served batches per concurrent request, so that as
 	// many batches read and record as request.
-	servedPerFetch = 2
-	// beatParallel caps concurrent heartbeats. On a busy machine one takes half a second, and the
-	// heartbeats of 10,000 domains must not take longer than half of their time-out.
-	beatParallel = 128
-	// beatLook is the interval of checks for due heartbeats. A heartbeat is due after 1/beatPart of
-	// the activity's time-out. beatSpan limits one heartbeat.
-	beatLook = 5 * time.Second
-	beatPart = 2
-	beatSpan = 30 * time.Second
-	// completeSpan limits an attempt to report a result to Temporal.
-	completeSpan = time.Minute
+	batchesPerFetch = 2
+	// maxParallelHeartbeats caps concurrent heartbeats. On a busy machine one takes half a second, and
+	// the heartbeats of 10,000 domains must not take longer than half of their time-out.
+	maxParallelHeartbeats = 128
+	// heartbeatCheckInterval is the interval of checks for due heartbeats. A heartbeat is due after
+	// 1/heartbeatsPerTimeout of the activity's time-out. heartbeatTimeout limits one heartbeat.
+	heartbeatCheckInterval = 5 * time.Second
+	heartbeatsPerTimeout   = 2
+	heartbeatTimeout       = 30 * time.Second
+	// completeTimeout limits an attempt to report a result to Temporal.
+	completeTimeout = time.Minute
 )
 
 // scheduler serves batches of pages with a bounded number of goroutines. A batch that waits, for
@@ -46,39 +46,39 @@ const (
 type scheduler struct {
 	completer Completer
 	log       *slog.Logger
-	most      int
+	limit     int
 
 	mu sync.Mutex
-	// held contains the activities that were handed over.
-	held map[*task]struct{}
-	// due contains the waiting tasks of fast sites and of slow sites, each in order.
-	due    [2]tasks
-	served [2]int
-	timer  *time.Timer
-	beats  *time.Timer
-	// closed is set once no more steps are taken, handedOver once all waiting tasks must end.
-	closed, handedOver bool
-	ended              sync.WaitGroup
+	// openTasks contains the activities that were handed over.
+	openTasks map[*task]struct{}
+	// waiting contains the waiting tasks of fast sites and of slow sites, each in order.
+	waiting        [2]tasks
+	runningCount   [2]int
+	waitTimer      *time.Timer
+	heartbeatTimer *time.Timer
+	// closed is set once no more steps are taken, handingOver once all waiting tasks must end.
+	closed, handingOver bool
+	openTasksDone       sync.WaitGroup
 }
 
 // task is an activity that was handed over.
 type task struct {
 	*batch
 
-	call
-	// beat is the time of the last heartbeat.
-	beat time.Time
+	activityCall
+	// lastHeartbeat is the time of the last heartbeat.
+	lastHeartbeat time.Time
 	// cancelled is set when nobody wants the result; cancel is set while the task takes steps.
 	cancelled bool
 	cancel    context.CancelFunc
 }
 
-func newScheduler(c Completer, fetches int, log *slog.Logger) *scheduler {
-	s := &scheduler{completer: c, log: log, most: servedPerFetch * fetches, held: make(map[*task]struct{})}
-	s.timer = time.AfterFunc(time.Hour, s.look)
-	s.beats = time.AfterFunc(time.Hour, s.beatAll)
-	s.timer.Stop()
-	s.beats.Stop()
+func newScheduler(c Completer, maxFetches int, log *slog.Logger) *scheduler {
+	s := &scheduler{completer: c, log: log, limit: batchesPerFetch * maxFetches, openTasks: make(map[*task]struct{})}
+	s.waitTimer = time.AfterFunc(time.Hour, s.onWaitTimer)
+	s.heartbeatTimer = time.AfterFunc(time.Hour, s.sendHeartbeats)
+	s.waitTimer.Stop()
+	s.heartbeatTimer.Stop()
 	return s
 }
 
@@ -87,44 +87,44 @@ func newScheduler(c Completer, fetches int, log *slog.Logger) *scheduler {
 func (s *scheduler) serve(ctx context.Context, b *batch) bool {
 	if s.completer == nil {
 		for !b.run(ctx) {
-			sleep(ctx, time.Until(b.until))
+			sleep(ctx, time.Until(b.waitEnd))
 		}
 		return true
 	}
-	if lane := b.lane(); s.enter(lane) {
+	if lane := b.lane(); s.acquire(lane) {
 		ended := b.run(ctx)
-		s.leave(lane)
+		s.release(lane)
 		if ended {
 			return true
 		}
 	}
-	s.hold(&task{batch: b, call: callOf(ctx, s.log), beat: time.Now()})
+	s.addTask(&task{batch: b, activityCall: newCall(ctx, s.log), lastHeartbeat: time.Now()})
 	return false
 }
 
-func (s *scheduler) enter(lane int) bool {
+func (s *scheduler) acquire(lane int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.room(lane) {
+	if !s.hasCapacity(lane) {
 		return false
 	}
-	s.served[lane]++
+	s.runningCount[lane]++
 	return true
 }
 
-// room reports whether another task of a lane may be served. The caller holds the lock.
-func (s *scheduler) room(lane int) bool {
-	return s.served[0]+s.served[1] < s.most && (lane == 0 || s.served[1] < request.SlowPart(s.most))
+// hasCapacity reports whether another task of a lane may be served. The caller holds the lock.
+func (s *scheduler) hasCapacity(lane int) bool {
+	return s.runningCount[0]+s.runningCount[1] < s.limit && (lane == 0 || s.runningCount[1] < request.SlowLimit(s.limit))
 }
 
-func (s *scheduler) leave(lane int) {
+func (s *scheduler) release(lane int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.served[lane]--
+	s.runningCount[lane]--
 	s.advance()
 }
 
-func (s *scheduler) look() {
+func (s *scheduler) onWaitTimer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance()
@@ -132,61 +132,61 @@ func (s *scheduler) look() {
 
 // advance serves the due tasks and sets the timer. The caller holds the lock.
 func (s *scheduler) advance() {
-	if s.closed && !s.handedOver {
+	if s.closed && !s.handingOver {
 		return
 	}
 	now := time.Now()
-	for lane := s.first(now); lane >= 0; lane = s.first(now) {
-		t := heap.Pop(&s.due[lane]).(*task) //nolint:forcetypeassert // nothing else is in it
-		s.served[lane]++
+	for lane := s.nextLane(now); lane >= 0; lane = s.nextLane(now) {
+		t := heap.Pop(&s.waiting[lane]).(*task) //nolint:forcetypeassert // nothing else is in it
+		s.runningCount[lane]++
 		ctx, cancel := context.WithDeadline(t.context(), t.Deadline)
-		if t.cancel = cancel; t.cancelled || s.handedOver {
+		if t.cancel = cancel; t.cancelled || s.handingOver {
 			cancel()
 		}
 		go s.run(ctx, t, lane)
 	}
 	var next time.Time
-	for _, waiting := range s.due {
-		if len(waiting) > 0 && waiting[0].until.After(now) && (next.IsZero() || waiting[0].until.Before(next)) {
-			next = waiting[0].until
+	for _, waiting := range s.waiting {
+		if len(waiting) > 0 && waiting[0].waitEnd.After(now) && (next.IsZero() || waiting[0].waitEnd.Before(next)) {
+			next = waiting[0].waitEnd
 		}
 	}
 	if !next.IsZero() {
-		s.timer.Reset(next.Sub(now))
+		s.waitTimer.Reset(next.Sub(now))
 	}
 }
 
-// first returns the lane whose first task is served next, or -1. The caller holds the lock.
-func (s *scheduler) first(now time.Time) int {
-	first := -1
-	for lane, waiting := range s.due {
+// nextLane returns the lane whose first task is served next, or -1. The caller holds the lock.
+func (s *scheduler) nextLane(now time.Time) int {
+	next := -1
+	for lane, waiting := range s.waiting {
 		switch {
-		case len(waiting) == 0 || !s.room(lane):
-		case waiting[0].until.After(now) && !s.handedOver:
-		case first < 0 || waiting[0].until.Before(s.due[first][0].until):
-			first = lane
+		case len(waiting) == 0 || !s.hasCapacity(lane):
+		case waiting[0].waitEnd.After(now) && !s.handingOver:
+		case next < 0 || waiting[0].waitEnd.Before(s.waiting[next][0].waitEnd):
+			next = lane
 		}
 	}
-	return first
+	return next
 }
 
 func (s *scheduler) run(ctx context.Context, t *task, lane int) {
-	if ended := s.steps(ctx, t); ended {
+	if ended := s.runBatch(ctx, t); ended {
 		s.complete(t)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.cancel()
 	t.cancel = nil
-	s.served[lane]--
-	if _, held := s.held[t]; held {
-		heap.Push(&s.due[t.lane()], t)
+	s.runningCount[lane]--
+	if _, isOpen := s.openTasks[t]; isOpen {
+		heap.Push(&s.waiting[t.lane()], t)
 	}
 	s.advance()
 }
 
-// steps runs the batch. A panic becomes its error, as the SDK does for other activities.
-func (s *scheduler) steps(ctx context.Context, t *task) (ended bool) {
+// runBatch runs the batch. A panic becomes its error, as the SDK does for other activities.
+func (s *scheduler) runBatch(ctx context.Context, t *task) (ended bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.ErrorContext(ctx, "an activity panicked", "domain", t.in.Domain, "error", p, "stack", string(debug.Stack()))
@@ -199,41 +199,41 @@ func (s *scheduler) steps(ctx context.Context, t *task) (ended bool) {
 // complete reports the result to Temporal. If that fails, the activity's heartbeats end, and
 // another attempt continues from its end.
 func (s *scheduler) complete(t *task) {
-	ctx, cancel := context.WithTimeout(t.context(), completeSpan)
+	ctx, cancel := context.WithTimeout(t.context(), completeTimeout)
 	defer cancel()
 	var err error
-	if isRetried(t.err) {
+	if isSiteFailureRetry(t.err) {
 		err = s.completer.RecordActivityHeartbeat(ctx, t.Token, t.res)
 	}
 	if err == nil {
 		err = s.completer.CompleteActivity(ctx, t.Token, t.res, t.err)
 	}
-	if err != nil && !isGone(err) {
+	if err != nil && !isNotFound(err) {
 		s.log.WarnContext(ctx, "could not report a domain's batch; Temporal will retry it", "domain", t.in.Domain, "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.held, t)
-	s.ended.Done()
+	delete(s.openTasks, t)
+	s.openTasksDone.Done()
 }
 
-func isGone(err error) bool {
+func isNotFound(err error) bool {
 	_, gone := errors.AsType[*serviceerror.NotFound](err)
 	return gone
 }
 
-func (s *scheduler) beatAll() {
+func (s *scheduler) sendHeartbeats() {
 	now := time.Now()
 	s.mu.Lock()
 	var due []*task
-	for t := range s.held {
-		if t.Every > 0 && now.Sub(t.beat) >= t.Every {
+	for t := range s.openTasks {
+		if t.HeartbeatInterval > 0 && now.Sub(t.lastHeartbeat) >= t.HeartbeatInterval {
 			due = append(due, t)
 		}
 	}
 	s.mu.Unlock()
 	var group errgroup.Group
-	group.SetLimit(beatParallel)
+	group.SetLimit(maxParallelHeartbeats)
 	for _, t := range due {
 		group.Go(func() error {
 			s.heartbeat(t)
@@ -243,37 +243,37 @@ func (s *scheduler) beatAll() {
 	_ = group.Wait() // no function returns an error
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.held) > 0 {
-		s.beats.Reset(beatLook)
+	if len(s.openTasks) > 0 {
+		s.heartbeatTimer.Reset(heartbeatCheckInterval)
 	}
 }
 
 // heartbeat keeps an activity alive, and ends its batch if the activity is not wanted any more. The
 // next check retries other failures.
 func (s *scheduler) heartbeat(t *task) {
-	ctx, cancel := context.WithTimeout(t.context(), beatSpan)
+	ctx, cancel := context.WithTimeout(t.context(), heartbeatTimeout)
 	defer cancel()
 	now := time.Now()
 	var details []any
-	if t.earlier != nil {
-		details = append(details, t.earlier)
+	if t.previousResult != nil {
+		details = append(details, t.previousResult)
 	}
 	err := s.completer.RecordActivityHeartbeat(ctx, t.Token, details...)
-	unwanted := isGone(err) || temporal.IsCanceledError(err) || errors.Is(err, activity.ErrActivityPaused) ||
+	unwanted := isNotFound(err) || temporal.IsCanceledError(err) || errors.Is(err, activity.ErrActivityPaused) ||
 		errors.Is(err, activity.ErrActivityReset)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch _, held := s.held[t]; {
+	switch _, isOpen := s.openTasks[t]; {
 	case err == nil:
-		t.beat = now
-	case !held || !unwanted:
+		t.lastHeartbeat = now
+	case !isOpen || !unwanted:
 	default:
 		if t.cancelled = true; t.cancel != nil {
 			t.cancel()
 			return
 		}
-		t.until = now
-		heap.Init(&s.due[t.lane()])
+		t.waitEnd = now
+		heap.Init(&s.waiting[t.lane()])
 		s.advance()
 	}
 }
@@ -287,49 +287,49 @@ func (s *scheduler) stop() {
 // handOver ends all waiting tasks, so that other workers continue them, and waits for their end.
 func (s *scheduler) handOver() {
 	s.mu.Lock()
-	s.closed, s.handedOver = true, true
+	s.closed, s.handingOver = true, true
 	s.advance()
 	s.mu.Unlock()
-	s.ended.Wait()
+	s.openTasksDone.Wait()
 }
 
-// keep returns the waiting activities once no task takes steps, and reports nothing to Temporal.
+// suspend returns the waiting activities once no task takes steps, and reports nothing to Temporal.
 // Call stop before.
-func (s *scheduler) keep() []Kept {
+func (s *scheduler) suspend() []SuspendedActivity {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		s.mu.Lock()
-		if s.served == [2]int{} {
+		if s.runningCount == [2]int{} {
 			break
 		}
 		s.mu.Unlock()
 		<-tick.C
 	}
 	defer s.mu.Unlock()
-	var kept []Kept
-	for t := range s.held {
-		kept = append(kept, t.kept())
-		delete(s.held, t)
-		s.ended.Done()
+	var suspended []SuspendedActivity
+	for t := range s.openTasks {
+		suspended = append(suspended, t.suspended())
+		delete(s.openTasks, t)
+		s.openTasksDone.Done()
 	}
-	s.due = [2]tasks{}
-	return kept
+	s.waiting = [2]tasks{}
+	return suspended
 }
 
-func (s *scheduler) hold(t *task) {
+func (s *scheduler) addTask(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.held) == 0 {
-		s.beats.Reset(beatLook)
+	if len(s.openTasks) == 0 {
+		s.heartbeatTimer.Reset(heartbeatCheckInterval)
 	}
-	s.held[t] = struct{}{}
-	s.ended.Add(1)
-	heap.Push(&s.due[t.lane()], t)
+	s.openTasks[t] = struct{}{}
+	s.openTasksDone.Add(1)
+	heap.Push(&s.waiting[t.lane()], t)
 	s.advance()
 }
 
-func (s *scheduler) stops() bool {
+func (s *scheduler) isStopping() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed
@@ -345,7 +345,7 @@ func (b *batch) lane() int {
 type tasks []*task
 
 func (h *tasks) Len() int           { return len(*h) }
-func (h *tasks) Less(i, j int) bool { return (*h)[i].until.Before((*h)[j].until) }
+func (h *tasks) Less(i, j int) bool { return (*h)[i].waitEnd.Before((*h)[j].waitEnd) }
 func (h *tasks) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
 func (h *tasks) Push(x any)         { *h = append(*h, x.(*task)) } //nolint:forcetypeassert // only tasks are pushed
 func (h *tasks) Pop() any {

@@ -95,19 +95,19 @@ func TestBatchesThatWait(t *testing.T) {
 		b := setupWaiting(t, c, time.Second)
 		wait.Until(t, func() bool { return len(b.pages()) == 1 }, time.Minute, time.Millisecond)
 		activities.Drain(b.acts, time.Second)
-		data, err := json.Marshal(activities.Keep(b.acts))
+		data, err := json.Marshal(activities.Suspend(b.acts))
 		require.NoError(t, err)
 		require.Zero(t, activities.Held(b.acts))
 		require.Empty(t, c.completed, "to Temporal the activity still runs")
 
 		next := b.worker(t, options{completer: c})
-		var kept []activities.Kept
+		var kept []activities.SuspendedActivity
 		require.NoError(t, json.Unmarshal(data, &kept))
 		require.Len(t, kept, 1)
-		kept[0].Every = time.Minute // the SDK's test environment has no heartbeats
+		kept[0].HeartbeatInterval = time.Minute // the SDK's test environment has no heartbeats
 		missed := kept[0]
-		missed.Beat = time.Now().Add(-2 * time.Minute)
-		require.Equal(t, 1, activities.Adopt(next, append(kept, missed)), "Temporal has another attempt made of what it missed")
+		missed.LastHeartbeat = time.Now().Add(-2 * time.Minute)
+		require.Equal(t, 1, activities.Resume(next, append(kept, missed)), "Temporal has another attempt made of what it missed")
 		done := <-c.completed
 		require.NoError(t, done.err)
 		require.Equal(t, 3, done.res.Closed)

@@ -20,7 +20,7 @@ import (
 
 func (b *testBundle) storeSeedFile(t *testing.T, list activities.SeedFile) (activities.StoreSeedsResult, error) {
 	t.Helper()
-	return call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeedFile, activities.StoreSeedFileInput{Run: b.run.Name, File: list})
+	return activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeedFile, activities.StoreSeedFileInput{Run: b.run.Name, File: list})
 }
 
 //nolint:paralleltest,tparallel // its parts store seeds in one run, one after the other
@@ -56,7 +56,7 @@ func TestStoreSeedFile(t *testing.T) {
 		require.NoError(t, err)
 		key := strings.Join([]string{"worker", "tranco", "", "0", "0", "top.csv", ""}, "\n")
 		version := fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC())
-		require.NoError(t, b.store.NoteSeedFile(t.Context(), b.run.ID, key, version, 10_000))
+		require.NoError(t, b.store.StoreSeedFileProgress(t.Context(), b.run.ID, key, version, 10_000))
 		res, err := b.storeSeedFile(t, list)
 		require.NoError(t, err)
 		require.Equal(t, 2_000, res.Added, "10,000 were stored before")

@@ -17,7 +17,7 @@ func TestStoreSeeds(t *testing.T) {
 	t.Parallel()
 	store := func(t *testing.T, b *testBundle, in activities.StoreSeedsInput, with ...envOption) (activities.StoreSeedsResult, error) {
 		t.Helper()
-		return call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in, with...)
+		return activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, in, with...)
 	}
 
 	t.Run("CreatesTheRunAndItsPages", func(t *testing.T) {
@@ -123,12 +123,12 @@ func TestStoreSeeds(t *testing.T) {
 func TestStoreSeedsWithoutAny(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
-	_, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, activities.StoreSeedsInput{Run: "another"})
+	_, err := activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds, activities.StoreSeedsInput{Run: "another"})
 	requireBadInput(t, err, `urls: run "another" does not exist yet: want at least one URL, such as ["https://example.org/"]`)
 	_, err = b.store.Run(t.Context(), "another")
 	require.ErrorIs(t, err, crawl.ErrNotFound)
 
-	res, err := call[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
+	res, err := activityCall[activities.StoreSeedsResult](t, b.acts, b.acts.StoreSeeds,
 		activities.StoreSeedsInput{Run: runName, Settings: settings.Settings{MaxPages: new(int64(7))}})
 	require.NoError(t, err)
 	require.Zero(t, res)
@@ -144,14 +144,14 @@ func TestStartAndStopCrawl(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		in := activities.StartCrawlInput{Run: runName}
-		_, err := call[struct{}](t, b.acts, b.acts.StopRun, activities.StopRunInput{Run: in.Run})
+		_, err := activityCall[struct{}](t, b.acts, b.acts.StopRun, activities.StopRunInput{Run: in.Run})
 		require.NoError(t, err)
 		run, err := b.store.Run(t.Context(), runName)
 		require.NoError(t, err)
 		require.Equal(t, crawl.RunStopped, run.Status)
 		require.Empty(t, b.starter.crawls)
 
-		_, err = call[struct{}](t, b.acts, b.acts.StartCrawl, in)
+		_, err = activityCall[struct{}](t, b.acts, b.acts.StartCrawl, in)
 		require.NoError(t, err)
 		run, err = b.store.Run(t.Context(), runName)
 		require.NoError(t, err)
@@ -163,16 +163,16 @@ func TestStartAndStopCrawl(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		b.starter.err = errAway
-		_, err := call[struct{}](t, b.acts, b.acts.StartCrawl, activities.StartCrawlInput{Run: runName})
+		_, err := activityCall[struct{}](t, b.acts, b.acts.StartCrawl, activities.StartCrawlInput{Run: runName})
 		requireOwnTrouble(t, err)
 	})
 
 	t.Run("RefusesARunThatIsNone", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
-		_, err := call[struct{}](t, b.acts, b.acts.StartCrawl, activities.StartCrawlInput{Run: "nope"})
+		_, err := activityCall[struct{}](t, b.acts, b.acts.StartCrawl, activities.StartCrawlInput{Run: "nope"})
 		requireBadInput(t, err, "nope")
-		_, err = call[struct{}](t, b.acts, b.acts.StopRun, activities.StopRunInput{Run: "nope"})
+		_, err = activityCall[struct{}](t, b.acts, b.acts.StopRun, activities.StopRunInput{Run: "nope"})
 		requireBadInput(t, err, "nope")
 		require.Empty(t, b.starter.crawls)
 	})

@@ -55,7 +55,7 @@ func (l SeedFile) Validate() error {
 		return fmt.Errorf("%w: file %q: want the name of a file in the worker's --seed-dir, such as sites.csv", crawl.ErrInvalid, l.File)
 	case l.URL != "":
 		return seedfile.ValidateURL(l.URL)
-	case l.File == "" && seedfile.Published(l.Source) == "":
+	case l.File == "" && seedfile.PublishedURL(l.Source) == "":
 		return fmt.Errorf("%w: source %s: want a file or a url", crawl.ErrInvalid, l.Source)
 	}
 	return nil
@@ -78,9 +78,9 @@ type SeedFiles struct {
 
 // SeedFileStore reads and writes the progress of seed files.
 type SeedFileStore interface {
-	SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error)
-	NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error
-	ForgetSeedFile(ctx context.Context, runID int64, file string) error
+	SeedFileProgress(ctx context.Context, runID int64, file, version string) (int64, error)
+	StoreSeedFileProgress(ctx context.Context, runID int64, file, version string, entries int64) error
+	DeleteSeedFileProgress(ctx context.Context, runID int64, file string) error
 }
 
 // StoreSeedFile creates the run if needed, and stores the seeds of a seed file. A retry resumes and
@@ -103,13 +103,13 @@ func (a *Activities) StoreSeedFile(ctx context.Context, in StoreSeedFileInput) (
 		return res, err
 	}
 	defer file.Close()
-	s := &storingList{Activities: a, run: run, list: in.File, version: version, res: &res}
+	s := &seedFileLoader{Activities: a, run: run, list: in.File, version: version, res: &res}
 	if err := s.load(ctx, file); errors.Is(err, crawl.ErrInvalid) {
 		return res, badInput(err)
 	} else if err != nil {
 		return res, err
 	}
-	return res, a.store.ForgetSeedFile(ctx, run.ID, s.key())
+	return res, a.store.DeleteSeedFileProgress(ctx, run.ID, s.key())
 }
 
 // storeSitemapSeed adds a sitemap to a run. It is requested like any page.
@@ -143,7 +143,7 @@ func (a *Activities) openSeedFile(ctx context.Context, l SeedFile) (_ *seedfile.
 	if err != nil {
 		return nil, "", badInput(errors.Join(err, in.Close()))
 	}
-	file.Owns(in)
+	file.CloseWith(in)
 	return file, fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC()), nil
 }
 
@@ -177,7 +177,7 @@ func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File
 	d := seedfile.Downloader{Dir: cache, Agent: a.agent, Permits: func(addr netip.Addr) error { return a.requests.Fetcher.Permits(addr) }}
 	ctx, cancel := untilStop(ctx)
 	defer cancel()
-	path, stale, err := d.Get(ctx, l.Source, cmp.Or(l.URL, seedfile.Published(l.Source)))
+	path, stale, err := d.Get(ctx, l.Source, cmp.Or(l.URL, seedfile.PublishedURL(l.Source)))
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (a *Activities) downloadSeedFile(ctx context.Context, l SeedFile) (*os.File
 	return os.Open(path)
 }
 
-type storingList struct {
+type seedFileLoader struct {
 	*Activities
 
 	run     crawl.Run
@@ -198,34 +198,34 @@ type storingList struct {
 	res *StoreSeedsResult
 }
 
-func (s *storingList) key() string {
+func (s *seedFileLoader) key() string {
 	return "worker\n" + s.list.options().Key(s.list.File, s.list.URL)
 }
 
-func (s *storingList) load(ctx context.Context, file *seedfile.File) error {
-	before, err := s.store.SeedFileStored(ctx, s.run.ID, s.key(), s.version)
+func (s *seedFileLoader) load(ctx context.Context, file *seedfile.File) error {
+	storedEntries, err := s.store.SeedFileProgress(ctx, s.run.ID, s.key(), s.version)
 	if err != nil {
 		return err
 	}
-	_, err = seedfile.Load(ctx, file, s.list.options().After(before), seedfile.Loading{
-		Store: func(ctx context.Context, some []seeds.Seed) error {
+	_, err = seedfile.Load(ctx, file, s.list.options().After(storedEntries), seedfile.Callbacks{
+		Store: func(ctx context.Context, chunk []seeds.Seed) error {
 			if stopping(ctx) {
 				return errors.New("the worker is stopping; the seeds stored so far are kept")
 			}
-			stored, err := s.store.StoreSeeds(ctx, s.run.ID, s.list.Source, some)
+			stored, err := s.store.StoreSeeds(ctx, s.run.ID, s.list.Source, chunk)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.res.add(stored)
 			return err
 		},
-		Bad: func(bad seedfile.BadLine) {
+		OnBadLine: func(bad seedfile.BadLine) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.res.Refused++
 			s.res.Example = crawl.CleanText(fmt.Sprintf("line %d: %s: %s", bad.Line, bad.Text, bad.Reason), seedExampleMax)
 		},
-		Stored: func(entries int64) error {
-			return s.store.NoteSeedFile(ctx, s.run.ID, s.key(), s.version, before+entries)
+		OnStored: func(entries int64) error {
+			return s.store.StoreSeedFileProgress(ctx, s.run.ID, s.key(), s.version, storedEntries+entries)
 		},
 	})
 	return err

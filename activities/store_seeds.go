@@ -19,7 +19,7 @@ import (
 // SeedStore reads and writes the rows of seeds.
 type SeedStore interface {
 	AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error)
-	StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error)
+	StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.StoreResult, error)
 	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
 	OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error)
@@ -45,12 +45,12 @@ type StoreSeedsResult struct {
 
 // Include adds the counts of other seeds.
 func (r *StoreSeedsResult) Include(o StoreSeedsResult) {
-	r.add(seeds.Stored{Added: o.Added, Known: o.Known, Listed: o.Listed})
+	r.add(seeds.StoreResult{Added: o.Added, Known: o.Known, Listed: o.Listed})
 	r.Refused += o.Refused
 	r.Example = cmp.Or(r.Example, o.Example)
 }
 
-func (r *StoreSeedsResult) add(stored seeds.Stored) {
+func (r *StoreSeedsResult) add(stored seeds.StoreResult) {
 	r.Added, r.Known, r.Listed = r.Added+stored.Added, r.Known+stored.Known, r.Listed+stored.Listed
 }
 
@@ -100,7 +100,7 @@ func (a *Activities) StoreSeeds(ctx context.Context, in StoreSeedsInput) (StoreS
 			return res, err
 		}
 		if len(staged) == 0 {
-			_, _, err := a.widen(ctx, run, time.Now().Add(widenFirst))
+			_, _, err := a.widen(ctx, run, time.Now().Add(initialWidenTimeout))
 			return res, err
 		}
 		if err := a.storeChunk(ctx, run, staged, &res); err != nil {

@@ -54,8 +54,8 @@ func TestNoTextIsKept(t *testing.T) {
 	}
 }
 
-// requireNoText reads all tables as somebody would who looks for a text: some words that follow each
-// other, or which words may follow which.
+// requireNoText reads all tables as somebody would who looks for a text: some words that follow
+// each other, or which words may follow which.
 func (b *testBundle) requireNoText(t *testing.T, text string) {
 	t.Helper()
 	const run = 4 // words in a row: a table may have three of them by accident
@@ -119,7 +119,7 @@ func (b *testBundle) requireNoText(t *testing.T, text string) {
 	require.Less(t, right, guesses/3)
 }
 
-func joinTerms(list []terms.Placed) string {
+func joinTerms(list []terms.PlacedTerm) string {
 	words := make([]string, len(list))
 	for i, w := range list {
 		words[i] = w.Term

@@ -260,7 +260,7 @@ func TestRedirectedTDMFile(t *testing.T) {
 			} else {
 				require.Contains(t, b.report(t, "/").Crawls[0].Error, unknown)
 				require.Contains(t, b.robots(t).Reason, tdm+" "+c.reason)
-				require.LessOrEqual(t, time.Duration(b.robots(t).Fresh), time.Hour, "it is asked for again")
+				require.LessOrEqual(t, time.Duration(b.robots(t).Lifetime), time.Hour, "it is asked for again")
 			}
 			b.requireNothingInFlight(t)
 		})

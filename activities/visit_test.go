@@ -41,7 +41,7 @@ func (b *testBundle) again(t *testing.T, run string, age time.Duration, set sett
 }
 
 // newest is the newest attempt for the site's root.
-func (b *testBundle) newest(t *testing.T) report.Crawl {
+func (b *testBundle) newest(t *testing.T) report.Attempt {
 	t.Helper()
 	return b.report(t, "/").Crawls[0]
 }
@@ -98,9 +98,9 @@ func TestFetchesAsLittleAsPossible(t *testing.T) {
 		"AsksByEntityTag":            {web.Cached{ETag: `"v1"`}, "answered 304", 304, false},
 		"AsksByTheTagBeneathApaches": {web.Cached{ETag: `"v1"`, Deflate: true}, "answered 304", 304, false},
 		"AsksByDate":                 {web.Cached{LastModified: modified}, "answered 304", 304, false},
-		"KnowsTheSameDate":           {web.Cached{LastModified: modified, Careless: true}, "last modified on", 200, false},
-		"KnowsTheSameTag":            {web.Cached{ETag: `"v1"`, Careless: true}, "same entity tag", 200, false},
-		"KnowsTheSameContent":        {web.Cached{Careless: true}, "same content", 200, true},
+		"KnowsTheSameDate":           {web.Cached{LastModified: modified, IgnoreConditions: true}, "last modified on", 200, false},
+		"KnowsTheSameTag":            {web.Cached{ETag: `"v1"`, IgnoreConditions: true}, "same entity tag", 200, false},
+		"KnowsTheSameContent":        {web.Cached{IgnoreConditions: true}, "same content", 200, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +189,7 @@ func TestWindows(t *testing.T) {
 		require.Equal(t, activities.StepFinish, res.Next)
 		require.Equal(t, reasons.Window, res.Reason)
 		require.False(t, res.Defer)
-		finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
+		finished, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
 			activities.FinishDomainInput{Domain: b.site, Reason: string(res.Reason)})
 		require.NoError(t, err)
 		require.True(t, finished.Finished)
@@ -198,7 +198,7 @@ func TestWindows(t *testing.T) {
 		require.WithinDuration(t, opens, due, time.Minute)
 		activity, err := b.store.ActivityUpTo(t.Context(), b.run.ID, 0)
 		require.NoError(t, err)
-		require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
+		require.Equal(t, crawl.Activity{Suspended: 1}, activity, "the run waits for it")
 	}
 
 	t.Run("OfARunHoldForPagesAndRobots", func(t *testing.T) {

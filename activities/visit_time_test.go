@@ -25,7 +25,7 @@ func (b *testBundle) finishes(t *testing.T, res activities.FetchPagesResult) tim
 	t.Helper()
 	require.Equal(t, activities.StepFinish, res.Next)
 	require.Equal(t, reasons.Window, res.Reason)
-	finished, err := call[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
+	finished, err := activityCall[activities.FinishDomainResult](t, b.acts, b.acts.FinishDomain,
 		activities.FinishDomainInput{Domain: b.site, Reason: string(res.Reason)})
 	require.NoError(t, err)
 	require.True(t, finished.Finished, "a finish that sees no window would have the workflow go on, and finish, for ever")
@@ -63,7 +63,7 @@ func TestVisitTime(t *testing.T) {
 		require.Len(t, b.web.Log(), 1, "robots.txt alone was requested, as nothing was known of it")
 		activity, err := b.store.ActivityUpTo(t.Context(), b.run.ID, 0)
 		require.NoError(t, err)
-		require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
+		require.Equal(t, crawl.Activity{Suspended: 1}, activity, "the run waits for it")
 		claimed, err := b.store.ClaimDomains(t.Context(), b.run.ID, 10)
 		require.NoError(t, err)
 		require.Empty(t, claimed)
@@ -88,7 +88,7 @@ func TestVisitTime(t *testing.T) {
 		// another robots.txt, as if read when the window was open
 		stored := b.robots(t)
 		stored.VisitTimes = ""
-		stored.Fresh = crawl.Millis(time.Hour)
+		stored.Lifetime = crawl.Millis(time.Hour)
 		_, err = b.store.SaveRobots(t.Context(), stored)
 		require.NoError(t, err)
 		again, _, err := b.store.NextDue(t.Context(), b.run.ID)
@@ -150,7 +150,7 @@ func TestVisitTime(t *testing.T) {
 		b.allowAll(t, b.page("/"))
 		for origin, windows := range map[string]string{"https://": "Mon-Sun 00:00-24:00 UTC", "http://www.": window(shut)} {
 			_, err := b.store.SaveRobots(t.Context(), crawl.Robots{
-				Origin: origin + b.site, Domain: b.site, Agent: agent, Verdict: crawl.RobotsRules, VisitTimes: windows, Fresh: crawl.Millis(time.Hour),
+				Origin: origin + b.site, Domain: b.site, Agent: agent, Verdict: crawl.RobotsRules, VisitTimes: windows, Lifetime: crawl.Millis(time.Hour),
 			})
 			require.NoError(t, err)
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// wakeEvery throttles wake-ups of one dispatcher. It polls within a minute if one is lost.
-const wakeEvery = time.Second
+// wakeInterval throttles wake-ups of one dispatcher. It polls within a minute if one is lost.
+const wakeInterval = time.Second
 
 const wakeTimeout = 30 * time.Second
 
@@ -26,10 +26,10 @@ type waker struct {
 }
 
 type wakeUps struct {
-	// last is the start of the last wake-up, or of the planned one.
-	last time.Time
-	// planned is set until the next wake-up begins, underWay from then until it ends.
-	planned, underWay bool
+	// lastStart is the start of the last wake-up, or of the planned one.
+	lastStart time.Time
+	// planned is set until the next wake-up begins, inProgress from then until it ends.
+	planned, inProgress bool
 }
 
 func newWaker(s Starter, log *slog.Logger) *waker {
@@ -48,7 +48,7 @@ func (w *waker) wake(run string) {
 		return // another wake-up will follow
 	}
 	u.planned = true
-	if !u.underWay {
+	if !u.inProgress {
 		w.plan(run, u)
 	}
 }
@@ -56,15 +56,15 @@ func (w *waker) wake(run string) {
 // plan schedules the next wake-up. The caller holds the lock.
 func (w *waker) plan(run string, u *wakeUps) {
 	now := time.Now()
-	u.last = u.last.Add(wakeEvery)
-	if u.last.Before(now) {
-		u.last = now
+	u.lastStart = u.lastStart.Add(wakeInterval)
+	if u.lastStart.Before(now) {
+		u.lastStart = now
 	}
 	w.running.Add(1)
-	time.AfterFunc(time.Until(u.last), func() {
+	time.AfterFunc(time.Until(u.lastStart), func() {
 		defer w.running.Done()
 		w.mu.Lock()
-		u.planned, u.underWay = false, true
+		u.planned, u.inProgress = false, true
 		w.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
 		defer cancel()
@@ -79,7 +79,7 @@ func (w *waker) plan(run string, u *wakeUps) {
 func (w *waker) end(run string, u *wakeUps) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	u.underWay = false
+	u.inProgress = false
 	if u.planned {
 		w.plan(run, u)
 	}

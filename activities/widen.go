@@ -8,8 +8,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/decide"
 )
 
-// widenFirst limits how long StoreSeeds follows known links before its run starts.
-const widenFirst = 2 * time.Second
+// initialWidenTimeout limits how long StoreSeeds follows known links before its run starts.
+const initialWidenTimeout = 2 * time.Second
 
 // widen adds the targets of known links to the run, after its depth or scope was widened. A nonzero
 // until limits its time. It returns the number of new pages, and whether all links were followed.
@@ -27,8 +27,9 @@ func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) 
 	return added, false, nil
 }
 
-// goOn wakes a run's dispatcher because there is work, unless the run is stopped or paused.
-func (a *Activities) goOn(ctx context.Context, name string) error {
+// wakeDispatcher wakes a run's dispatcher because there is work, unless the run is stopped or
+// paused.
+func (a *Activities) wakeDispatcher(ctx context.Context, name string) error {
 	run, err := a.store.Run(ctx, name)
 	if err != nil || run.Status == crawl.RunStopped || run.Status == crawl.RunPaused {
 		return err

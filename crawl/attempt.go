@@ -12,8 +12,8 @@ import (
 type Attempt struct {
 	CrawlID int64  `json:"crawl_id"`
 	Domain  string `json:"domain"`
-	// FactsOf names the domain whose facts are returned next; empty means Domain.
-	FactsOf string `json:"next_facts_of,omitempty"`
+	// FactsDomain names the domain whose facts are returned next; empty means Domain.
+	FactsDomain string `json:"next_facts_of,omitempty"`
 	// Reached reports whether the domain was reached, even if it refused.
 	Reached bool `json:"reached,omitempty"`
 	// Requested is false if no request was made; then no lease is held.
@@ -31,15 +31,15 @@ type Attempt struct {
 	// Truncated is set if the body exceeds the read limit.
 	Truncated bool `json:"truncated,omitempty"`
 	// Duration is the duration of the request.
-	Duration Span `json:"duration_ms"`
+	Duration ElapsedMillis `json:"duration_ms"`
 	// EndedAt is its end on this process's monotonic clock. The document holds the time since then.
 	EndedAt time.Time `json:"-"`
 	// Ended is the same instant on the database's clock, once known.
 	Ended time.Time `json:"ended_at,omitzero"`
 
-	// Outlasted is set if the request outlasted its leases, for example because its process was
+	// LeaseExpired is set if the request outlasted its leases, for example because its process was
 	// stopped. Other requests may have been made meanwhile. Only an audit counts it.
-	Outlasted bool `json:"lease_exceeded,omitempty"`
+	LeaseExpired bool `json:"lease_exceeded,omitempty"`
 
 	// Delay, IPDelay, SubnetDelay and RegisteredDelay block the domain, the address, its subnet and
 	// the registered domain, counted from EndedAt. Reason names the cause.
@@ -58,13 +58,13 @@ type Attempt struct {
 	RetryFirst bool    `json:"retry_next,omitempty"`
 	// RobotsVersion identifies the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
-	// Health is the domain's health after the answer; nil leaves it unchanged. GiveUp is the status of
-	// a domain that is given up, for GiveUpReason; empty means not given up. The domain is retried
-	// after GiveUpFor, counted from EndedAt.
-	Health       *Health      `json:"health,omitempty"`
-	GiveUp       DomainStatus `json:"abandon_status,omitempty"`
-	GiveUpReason string       `json:"abandon_reason,omitempty"`
-	GiveUpFor    Millis       `json:"abandon_ms,omitempty"`
+	// Health is the domain's health after the answer; nil leaves it unchanged. AbandonStatus is the
+	// status of a domain that is given up, for AbandonReason; empty means not given up. The domain is
+	// retried after AbandonFor, counted from EndedAt.
+	Health        *Health      `json:"health,omitempty"`
+	AbandonStatus DomainStatus `json:"abandon_status,omitempty"`
+	AbandonReason string       `json:"abandon_reason,omitempty"`
+	AbandonFor    Millis       `json:"abandon_ms,omitempty"`
 
 	// Skipped is the page's reason for making no request. For OutcomeSuccess, it is the reason why the
 	// answer gave neither text nor links nor an image.
@@ -118,20 +118,21 @@ type Attempt struct {
 	Run  string     `json:"-"`
 }
 
-// bareRobotsFresh is the time before a robots.txt that could not be stored is requested again.
-const bareRobotsFresh = 24 * time.Hour
+// unstoredRobotsLifetime is the time before a robots.txt that could not be stored is requested
+// again.
+const unstoredRobotsLifetime = 24 * time.Hour
 
-// Bare returns the attempt without the contents of its answer. It keeps only fields that the
-// database cannot refuse, for the guard, the totals and an audit. A bare robots.txt forbids
+// WithoutContents returns the attempt without the contents of its answer. It keeps only fields that
+// the database cannot refuse, for the guard, the totals and an audit. A bare robots.txt forbids
 // everything.
-func (a Attempt) Bare(why string) Attempt {
-	a.Error = CleanText("the database refused the rest of the record: "+why, attemptErrorMax)
-	a.ContentType, a.GiveUpReason, a.Unchanged = "", "", ""
+func (a Attempt) WithoutContents(reason string) Attempt {
+	a.Error = CleanText("the database refused the rest of the record: "+reason, attemptErrorMax)
+	a.ContentType, a.AbandonReason, a.Unchanged = "", "", ""
 	a.Charge, a.Links, a.Follow, a.FollowKnown, a.Index = nil, nil, nil, nil, nil
 	a.AllLinks, a.AllSitemaps = false, false
 	a.Images, a.FollowImages, a.AllImages, a.ImagesForbidden, a.Image = nil, nil, false, false, nil
 	if a.Page != nil {
-		page := PageUpdate{Failed: a.Page.Failed, Unlisted: a.Page.Unlisted, Outdated: a.Page.Outdated}
+		page := PageUpdate{Failed: a.Page.Failed, RemoveFromIndex: a.Page.RemoveFromIndex, Outdated: a.Page.Outdated}
 		if a.Page.Visit != nil {
 			page.Visit = &VisitUpdate{}
 		}
@@ -140,7 +141,7 @@ func (a Attempt) Bare(why string) Attempt {
 	if a.Robots != nil {
 		a.Robots = &Robots{
 			Origin: a.Robots.Origin, Domain: a.Robots.Domain, Agent: a.Robots.Agent, CrawlDelay: a.Robots.CrawlDelay,
-			Verdict: RobotsUnreachable, Failed: true, Fresh: Millis(bareRobotsFresh),
+			Verdict: RobotsUnreachable, Failed: true, Lifetime: Millis(unstoredRobotsLifetime),
 			Reason: "the response could not be stored: no page is requested until it can be",
 		}
 	}
@@ -151,15 +152,17 @@ const attemptErrorMax = 1000
 
 // Clean returns the attempt with clean errors. Its other texts are cleaned when they are read.
 func (a Attempt) Clean() Attempt {
-	a.Error, a.GiveUpReason = CleanText(a.Error, attemptErrorMax), CleanText(a.GiveUpReason, attemptErrorMax)
+	a.Error, a.AbandonReason = CleanText(a.Error, attemptErrorMax), CleanText(a.AbandonReason, attemptErrorMax)
 	return a
 }
 
-// Span is a duration that documents write as whole milliseconds, rounded down.
-type Span time.Duration
+// ElapsedMillis is a duration that documents write as whole milliseconds, rounded down.
+type ElapsedMillis time.Duration
 
 // MarshalJSON writes whole milliseconds.
-func (s Span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Milliseconds()) }
+func (s ElapsedMillis) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Duration(s).Milliseconds())
+}
 
 // PageUpdate holds an attempt's findings about a page.
 type PageUpdate struct {
@@ -167,7 +170,7 @@ type PageUpdate struct {
 	Failed bool `json:"failed,omitempty"`
 	// Visit is set if the page was read, or is unchanged.
 	Visit *VisitUpdate `json:"visit,omitempty"`
-	// Signals and the fields below are set if the page was read. Usage is also set with Said.
+	// Signals and the fields below are set if the page was read. Usage is also set with HasUsage.
 	Signals *Signals `json:"signals,omitempty"`
 	// Language is the BCP 47 tag of the page's text; empty means undetermined.
 	Language string `json:"language,omitempty"`
@@ -179,15 +182,15 @@ type PageUpdate struct {
 	IsPage bool `json:"is_page,omitempty"`
 	// Outdated is set if the page is gone: the next visit must read it, changed or not.
 	Outdated bool `json:"must_reread,omitempty"`
-	// Unlisted is set if the page must leave the search index.
-	Unlisted bool   `json:"leaves_index,omitempty"`
-	SimHash  *int64 `json:"simhash,omitempty"`
-	NoIndex  bool   `json:"noindex,omitempty"`
-	NoFollow bool   `json:"nofollow,omitempty"`
+	// RemoveFromIndex is set if the page must leave the search index.
+	RemoveFromIndex bool   `json:"leaves_index,omitempty"`
+	SimHash         *int64 `json:"simhash,omitempty"`
+	NoIndex         bool   `json:"noindex,omitempty"`
+	NoFollow        bool   `json:"nofollow,omitempty"`
 	// Usage is the publisher's statement on the page's use, as JSON. Without Signals it counts only
-	// with Said.
-	Usage json.RawMessage `json:"usage,omitempty"`
-	Said  bool            `json:"headers_read,omitempty"`
+	// with HasUsage.
+	Usage    json.RawMessage `json:"usage,omitempty"`
+	HasUsage bool            `json:"headers_read,omitempty"`
 	// Trap is the rule that places the page in an endless space; empty means no trap.
 	Trap         TrapRule `json:"trap,omitempty"`
 	TrapEvidence string   `json:"trap_evidence,omitempty"`
@@ -195,10 +198,10 @@ type PageUpdate struct {
 
 // VisitUpdate is a Visit in a document: the attempt supplies its time.
 type VisitUpdate struct {
-	ETag         string      `json:"etag,omitempty"`
-	LastModified time.Time   `json:"last_modified,omitzero"`
-	Fresh        Millis      `json:"fresh_ms,omitempty"`
-	Content      ContentHash `json:"content,omitzero"`
+	ETag              string      `json:"etag,omitempty"`
+	LastModified      time.Time   `json:"last_modified,omitzero"`
+	FreshnessLifetime Millis      `json:"fresh_ms,omitempty"`
+	Content           ContentHash `json:"content,omitzero"`
 }
 
 // Signals holds the statements of a page about itself, as package extract reads them.
@@ -311,12 +314,12 @@ type KnownLinks struct {
 	Image *Follow `json:"image,omitempty"`
 }
 
-// Recorded is the result of recording an attempt.
-type Recorded struct {
+// RecordResult is the result of recording an attempt.
+type RecordResult struct {
 	// Closed is false if the attempt was already closed as dead: then nothing was recorded.
 	Closed bool
-	// News reports whether other domains have become due without the dispatcher's knowledge.
-	News bool
+	// HasNewWork reports whether other domains have become due without the dispatcher's knowledge.
+	HasNewWork bool
 	// Facts are the domain's facts now.
 	Facts Facts
 	// Ended is the value for Attempt.Ended if it must be recorded again.

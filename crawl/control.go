@@ -64,8 +64,8 @@ func (c Control) Validate(now time.Time) error {
 	return nil
 }
 
-// Listed returns the blocking list and its entry; empty if no list blocks the domain.
-func (c Control) Listed() string {
+// ListLabel returns the blocking list and its entry; empty if no list blocks the domain.
+func (c Control) ListLabel() string {
 	switch {
 	case c.List == "":
 		return ""
@@ -82,12 +82,12 @@ type Controls []Control
 type Refusal struct {
 	// Addr is one of the addresses.
 	Addr netip.Addr
-	// Listed names the forbidding list; zero means that the address is not public.
-	Listed Control
+	// ListControl names the forbidding list; zero means that the address is not public.
+	ListControl Control
 }
 
-// Forbidding returns the control of the first rank that forbids requests at an instant.
-func (cs Controls) Forbidding(now time.Time) (first Control, found bool) {
+// FirstForbidding returns the control of the first rank that forbids requests at an instant.
+func (cs Controls) FirstForbidding(now time.Time) (first Control, found bool) {
 	rank := func(c Control) int { return reasons.OfControl(string(c.Type)).Row().Rank }
 	for _, c := range cs {
 		forbids := reasons.OfControl(string(c.Type)) != "" && (c.Until.IsZero() || c.Until.After(now))
@@ -149,9 +149,9 @@ type RunChange struct {
 	SetAt time.Time `json:"set_at,omitzero"`
 	// Decision identifies the change, so that it is made once; empty does not.
 	Decision string `json:"-"`
-	// Was and Value hold the changed settings of a completed change, before and after.
-	Was   map[string]json.RawMessage `json:"old_value,omitempty"`
-	Value map[string]json.RawMessage `json:"value,omitempty"`
+	// OldValues and NewValues hold the changed settings of a completed change, before and after.
+	OldValues map[string]json.RawMessage `json:"old_value,omitempty"`
+	NewValues map[string]json.RawMessage `json:"value,omitempty"`
 }
 
 // Validate checks a change that will be made at an instant. Errors wrap ErrInvalid.
@@ -177,7 +177,7 @@ func (s RunStatus) Apply(kind RunAction) (RunStatus, error) {
 	case kind == ChangeSet, kind == ChangeCreate:
 		return s, nil
 	}
-	return s, NotNow("it is %s: only a running run can be %s", s, pastOf[kind])
+	return s, NewStateError("it is %s: only a running run can be %s", s, pastParticiples[kind])
 }
 
-var pastOf = map[RunAction]string{ChangePause: "paused", ChangeStop: "stopped"}
+var pastParticiples = map[RunAction]string{ChangePause: "paused", ChangeStop: "stopped"}

@@ -20,8 +20,8 @@ var (
 	}
 )
 
-// ParseTime is [ParseDate] for dates of publication, between the years 1980 and 2100.
-func ParseTime(text string) time.Time {
+// ParsePublicationDate is [ParseDate] for dates of publication, between the years 1980 and 2100.
+func ParsePublicationDate(text string) time.Time {
 	if at := ParseDate(text); 1980 <= at.Year() && at.Year() <= 2100 {
 		return at
 	}
@@ -33,8 +33,8 @@ func ParseTime(text string) time.Time {
 // RFC 822. It returns the date in UTC, between the years 1970 and 9999, which JSON and Postgres can
 // hold. It returns zero if the text is no such date.
 func ParseDate(text string) time.Time {
-	const longest = 64 // "Wednesday, 30 September 2026 15:00:00.000000000 +0000" has 53
-	if text == "" || len(text) > longest {
+	const maxLength = 64 // "Wednesday, 30 September 2026 15:00:00.000000000 +0000" has 53
+	if text == "" || len(text) > maxLength {
 		return time.Time{}
 	}
 	if day, date, found := strings.Cut(text, ","); found && IsWeekday(day) {

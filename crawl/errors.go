@@ -19,12 +19,12 @@ var (
 	ErrRefused = errors.New("refused by the database")
 )
 
-// NotNow returns an error that wraps ErrInvalid, without its text, for a valid input that the
-// present state of its subject forbids. The format names the state and a remedy.
-func NotNow(format string, args ...any) error { return notNow{fmt.Errorf(format, args...)} }
+// NewStateError returns an error that wraps ErrInvalid, without its text, for a valid input that
+// the present state of its subject forbids. The format names the state and a remedy.
+func NewStateError(format string, args ...any) error { return stateError{fmt.Errorf(format, args...)} }
 
-type notNow struct{ error }
+type stateError struct{ error }
 
-func (e notNow) Unwrap() error { return e.error }
+func (e stateError) Unwrap() error { return e.error }
 
-func (notNow) Is(target error) bool { return target == ErrInvalid }
+func (stateError) Is(target error) bool { return target == ErrInvalid }

@@ -19,12 +19,12 @@ type Facts struct {
 	Runs []RunFacts `json:"runs"`
 }
 
-// Spared returns how long the domain's attempts have been taken back.
-func (f Facts) Spared() time.Duration {
-	if f.Domain.SparedSince.IsZero() {
+// UnreachableFor returns how long the domain's attempts have been taken back.
+func (f Facts) UnreachableFor() time.Duration {
+	if f.Domain.UnreachableSince.IsZero() {
 		return 0
 	}
-	return f.Now.Sub(f.Domain.SparedSince)
+	return f.Now.Sub(f.Domain.UnreachableSince)
 }
 
 // CrawlOf returns the first due crawl of an origin in any run; nil if there is no such crawl.
@@ -37,8 +37,8 @@ func (f Facts) CrawlOf(origin string) *CrawlFacts {
 	return nil
 }
 
-// Worked reports whether the domain answered the last request.
-func (f Facts) Worked() bool {
+// LastRequestSucceeded reports whether the domain answered the last request.
+func (f Facts) LastRequestSucceeded() bool {
 	last := len(f.Domain.Health.Samples) - 1
 	return f.Domain.Reachable > 0 && (last < 0 || !f.Domain.Health.Samples[last].Error)
 }
@@ -52,8 +52,8 @@ type DomainFacts struct {
 	// DeferredUntil ends a deferral, or the giving up of a domain. Zero means not deferred, or given
 	// up until a person lifts it.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
-	// Bare is set if pages of the domain were seeded without a scheme.
-	Bare bool `json:"schemeless,omitempty"`
+	// HasSchemelessSeeds is set if pages of the domain were seeded without a scheme.
+	HasSchemelessSeeds bool `json:"schemeless,omitempty"`
 	// RefusedSince is the start of our own rule's ban on all of its addresses; zero means no ban.
 	RefusedSince time.Time `json:"refused_since,omitzero"`
 	Controls     Controls  `json:"controls,omitempty"`
@@ -68,9 +68,9 @@ type DomainFacts struct {
 	// that answered the last request for it.
 	Origins   int `json:"origins,omitempty"`
 	Reachable int `json:"reachable_origins,omitempty"`
-	// SparedSince is the start of taking attempts back, because the domain or our network may be
+	// UnreachableSince is the start of taking attempts back, because the domain or our network may be
 	// failing; zero means not taken back.
-	SparedSince time.Time `json:"unreachable_since,omitzero"`
+	UnreachableSince time.Time `json:"unreachable_since,omitzero"`
 	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
@@ -90,41 +90,42 @@ type RunFacts struct {
 	Name string `json:"name"`
 	// Status is empty, meaning running, unless a page was queried.
 	Status RunStatus `json:"status,omitempty"`
-	// Document is Settings from the database; nil once they are read. Every field of Settings is set.
-	Document json.RawMessage   `json:"settings"`
-	Settings settings.Settings `json:"-"`
+	// SettingsDocument is Settings from the database; nil once they are read. Every field of Settings
+	// is set.
+	SettingsDocument json.RawMessage   `json:"settings"`
+	Settings         settings.Settings `json:"-"`
 	// Seed reports whether the run has seeds on the domain.
 	Seed bool `json:"seed"`
 	// Spent names the requests with a spent budget of the run or domain (functions/due.sql).
-	Spent Spent `json:"forbidden_by_budget,omitempty"`
+	Spent SpentScope `json:"forbidden_by_budget,omitempty"`
 	// DomainStarted counts page requests to the domain, and ImagesStarted image requests.
 	DomainStarted int64 `json:"domain_started"`
 	ImagesStarted int64 `json:"images_started,omitempty"`
 	// Budget limits the pages of the domain that the run may request; nil means no limit.
 	Budget *int64 `json:"budget,omitempty"`
-	// Crowded is set if the run has more due domains than may be active. TurnStarted is the value of
-	// DomainStarted when its dispatcher claimed the domain. Yielded is set if the domain has made way
-	// for others, and has not had its turn since.
-	Crowded     bool  `json:"has_waiting_domains,omitempty"`
-	TurnStarted int64 `json:"requests_at_claim,omitempty"`
-	Yielded     bool  `json:"yielded,omitempty"`
+	// HasWaitingDomains is set if the run has more due domains than may be active. StartedAtClaim is
+	// the value of DomainStarted when its dispatcher claimed the domain. HasYielded is set if the
+	// domain has made way for others, and has not had its turn since.
+	HasWaitingDomains bool  `json:"has_waiting_domains,omitempty"`
+	StartedAtClaim    int64 `json:"requests_at_claim,omitempty"`
+	HasYielded        bool  `json:"yielded,omitempty"`
 	// Crawl is the first due crawl, if any. LockedAt is the start of the crawl in flight, if any.
 	Crawl    *CrawlFacts `json:"crawl"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`
-	// Due is the domain's next due time within the run's budgets, computed by the database. Waits is
-	// the reason for waiting. Due is set if Crawl is nil, or if the budgets leave only an image. Zero
-	// means not before something changes.
-	Due   time.Time      `json:"due,omitzero"`
-	Waits reasons.Reason `json:"wait_reason,omitempty"`
+	// Due is the domain's next due time within the run's budgets, computed by the database. WaitReason
+	// is the reason for waiting. Due is set if Crawl is nil, or if the budgets leave only an image.
+	// Zero means not before something changes.
+	Due        time.Time      `json:"due,omitzero"`
+	WaitReason reasons.Reason `json:"wait_reason,omitempty"`
 }
 
-// Spent names the requests with a spent budget; empty means no requests.
-type Spent string
+// SpentScope names the requests with a spent budget; empty means no requests.
+type SpentScope string
 
 // The requests with a spent budget.
 const (
-	SpentPages Spent = "pages"
-	SpentAll   Spent = "all" // requests of every kind
+	SpentPages SpentScope = "pages"
+	SpentAll   SpentScope = "all" // requests of every kind
 )
 
 // CrawlFacts holds the stored state of a crawl and its page.
@@ -135,8 +136,8 @@ type CrawlFacts struct {
 	Origin string     `json:"origin"`
 	// Attempt counts from 1 in a run.
 	Attempt int `json:"attempt"`
-	// Bare is set for a seed without a scheme: http is used if https cannot be reached.
-	Bare bool `json:"schemeless,omitempty"`
+	// Schemeless is set for a seed without a scheme: http is used if https cannot be reached.
+	Schemeless bool `json:"schemeless,omitempty"`
 	// Depth counts the links from a seed, Redirects the redirects since the last link.
 	Depth        int       `json:"depth"`
 	Redirects    int       `json:"redirects"`
@@ -149,27 +150,28 @@ type CrawlFacts struct {
 	// Extractor is the ExtractorVersion that read the page; 0 means not read.
 	Extractor int             `json:"extractor,omitempty"`
 	Usage     json.RawMessage `json:"usage,omitempty"`
-	// History is the stored history of changes that visits found (Recrawl). Again is set if the page
-	// is due for a revisit, or if a person requests it again.
-	History json.RawMessage `json:"history,omitempty"`
-	Again   bool            `json:"is_revisit,omitempty"`
-	// Images is set if the page's images were recorded when it was last read.
-	Images bool `json:"images_recorded,omitempty"`
+	// History is the stored history of changes that visits found (Recrawl). IsRevisit is set if the
+	// page is due for a revisit, or if a person requests it again.
+	History   json.RawMessage `json:"history,omitempty"`
+	IsRevisit bool            `json:"is_revisit,omitempty"`
+	// ImagesRecorded is set if the page's images were recorded when it was last read.
+	ImagesRecorded bool `json:"images_recorded,omitempty"`
 	// Image is the stored state of an image; nil means not stored.
 	Image *ImageFacts `json:"image,omitempty"`
 	// Duplicate is set if its last visit brought nothing beyond another page.
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Patterns are the page's patterns, the widest first: see traps.Patterns.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
-	// Worked is the origin's last page or image with a good answer, while its domain needs a probe;
-	// empty means unknown. Pages is then set for an image whose origin also has pages, pending or
-	// fetched lately.
-	Worked string `json:"last_reachable_url,omitempty"`
-	Pages  bool   `json:"origin_has_pages,omitempty"`
-	// Answered is set if the last request had a final answer other than a success.
-	Answered *Answered `json:"final_answer,omitempty"`
-	// Vouched lists the domains, at most 100, that declare the sitemap: it may list their pages.
-	Vouched []string `json:"named_by_domains,omitempty"`
+	// LastReachableURL is the origin's last page or image with a good answer, while its domain needs a
+	// probe; empty means unknown. OriginHasPages is then set for an image whose origin also has pages,
+	// pending or fetched lately.
+	LastReachableURL string `json:"last_reachable_url,omitempty"`
+	OriginHasPages   bool   `json:"origin_has_pages,omitempty"`
+	// FinalResponse is set if the last request had a final answer other than a success.
+	FinalResponse *FinalResponse `json:"final_answer,omitempty"`
+	// DeclaringDomains lists the domains, at most 100, that declare the sitemap: it may list their
+	// pages.
+	DeclaringDomains []string `json:"named_by_domains,omitempty"`
 	// Robots is nil if the origin's robots.txt has never been fetched.
 	Robots *RobotsFacts `json:"robots"`
 }
@@ -181,8 +183,8 @@ type ImageFacts struct {
 	Thumbnail bool `json:"thumbnail,omitempty"`
 }
 
-// Answered is an answer from 400 to 499.
-type Answered struct {
+// FinalResponse is an answer from 400 to 499.
+type FinalResponse struct {
 	At     time.Time `json:"at"`
 	Status int       `json:"status"`
 }
@@ -212,9 +214,10 @@ type RobotsFacts struct {
 	Agent string `json:"agent,omitempty"`
 	// TDMKnown is set if the origin's tdmrep.json has been requested.
 	TDMKnown bool `json:"tdm_known,omitempty"`
-	// Unreached counts consecutive unanswered requests. Read is set if a robots.txt was ever read.
-	Unreached int  `json:"unanswered_count,omitempty"`
-	Read      bool `json:"was_read,omitempty"`
+	// UnansweredCount counts consecutive unanswered requests. WasRead is set if a robots.txt was ever
+	// read.
+	UnansweredCount int  `json:"unanswered_count,omitempty"`
+	WasRead         bool `json:"was_read,omitempty"`
 }
 
 // StagedSeed is a raw seed from a command line, not stored yet.
@@ -223,8 +226,8 @@ type StagedSeed struct {
 	URL string
 }
 
-// Widening is the last page whose links were checked again for a run with wider settings.
-type Widening struct {
+// WideningProgress is the last page whose links were checked again for a run with wider settings.
+type WideningProgress struct {
 	Domain string `json:"domain,omitempty"`
 	Page   int64  `json:"page,omitempty"`
 }

@@ -12,8 +12,8 @@ import (
 type Health struct {
 	// Samples are the last answers, oldest first, at most politeness.HealthSamples.
 	Samples []Sample `json:"samples,omitempty"`
-	// Calm is the 95th percentile of the answer times without load.
-	Calm settings.Duration `json:"baseline_latency,omitempty"`
+	// BaselineLatency is the 95th percentile of the answer times without load.
+	BaselineLatency settings.Duration `json:"baseline_latency,omitempty"`
 	// Slowdown is the delay due to rising answer times.
 	Slowdown settings.Duration `json:"slowdown,omitempty"`
 	// Penalty is the delay due to failures.
@@ -22,15 +22,17 @@ type Health struct {
 	// after the graylisting is a probe, which decides.
 	Graylistings int  `json:"graylistings,omitempty"`
 	Probing      bool `json:"probing,omitempty"`
-	// GivenUp counts how often the domain was given up since its last good answer.
-	GivenUp int `json:"abandon_count,omitempty"`
-	// NoNameSince is the first failed lookup of its name, on the database's clock; zero if found last.
-	NoNameSince time.Time `json:"dns_failing_since,omitzero"`
-	// AwaySince is the start of the time without connections; zero if the last request had one.
-	AwaySince time.Time `json:"connections_failing_since,omitzero"`
-	// Answering lists the domain's origins with a good answer to the last request, the latest first,
-	// at most politeness.AnsweringMax.
-	Answering []OriginAnswer `json:"answering_origins,omitempty"`
+	// AbandonedCount counts how often the domain was given up since its last good answer.
+	AbandonedCount int `json:"abandon_count,omitempty"`
+	// DNSFailingSince is the first failed lookup of its name, on the database's clock; zero if found
+	// last.
+	DNSFailingSince time.Time `json:"dns_failing_since,omitzero"`
+	// ConnectionsFailingSince is the start of the time without connections; zero if the last request
+	// had one.
+	ConnectionsFailingSince time.Time `json:"connections_failing_since,omitzero"`
+	// AnsweringOrigins lists the domain's origins with a good answer to the last request, the latest
+	// first, at most politeness.AnsweringMax.
+	AnsweringOrigins []OriginAnswer `json:"answering_origins,omitempty"`
 }
 
 // OriginAnswer is the time of an origin's last answer. It is small, because each page reads it.
@@ -43,7 +45,7 @@ type OriginAnswer struct {
 
 // Sample is the last answer of one URL, or its absence.
 type Sample struct {
-	Took settings.Duration `json:"duration"`
+	Duration settings.Duration `json:"duration"`
 	// Error marks a failure of the domain: 429, 5xx, or no answer in time.
 	Error bool `json:"error,omitempty"`
 	// Refused marks a 401, 403, 429, 451 or a login page: the domain does not want us.
@@ -60,8 +62,8 @@ type BreakerSettings struct {
 	// Graylist is the wait after the breaker opens. It doubles when the probe fails, up to three times
 	// as long. 0 turns the breaker off.
 	Graylist time.Duration
-	// Most is the number of consecutive graylistings that ends a domain.
-	Most int
+	// MaxGraylistings is the number of consecutive graylistings that ends a domain.
+	MaxGraylistings int
 }
 
 // Waits holds the rules for the wait after a request to a domain; zero fields do not count.

@@ -21,8 +21,8 @@ type Index struct {
 	// Words and TitleWords are the lengths of Text and Title, in words.
 	Words      int `json:"words,omitempty"`
 	TitleWords int `json:"title_words,omitempty"`
-	// Second is the BCP 47 tag of another language used in much of the page, if any.
-	Second string `json:"second_language,omitempty"`
+	// SecondLanguage is the BCP 47 tag of another language used in much of the page, if any.
+	SecondLanguage string `json:"second_language,omitempty"`
 	// Outline lists the headings of the main text in document order.
 	Outline []string `json:"outline,omitempty"`
 }
@@ -85,8 +85,8 @@ type IndexedPage struct {
 	Language string
 	// Anchors holds the terms of other domains' links to the page, in the form of an Index.
 	Anchors string
-	// Worth is the page's worth by its links, from 0 to 1.
-	Worth float32
+	// Score is the page's worth by its links, from 0 to 1.
+	Score float32
 	// Date is its time of publication, else of change, else of fetching.
 	Date time.Time
 	// Version distinguishes the versions of a page in the index.
@@ -107,8 +107,8 @@ type Segment struct {
 	Bytes int64
 	// Languages lists its pages' languages, by the numbers that its chunks use.
 	Languages []string
-	// Age is the time since writing, Unchecked the time since its outdated pages were counted.
-	Age, Unchecked time.Duration
+	// Age is the time since writing, SinceCheck the time since its outdated pages were counted.
+	Age, SinceCheck time.Duration
 }
 
 // Chunk holds some kilobytes of a segment.

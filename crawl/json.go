@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// JSONFault describes an error in a person's JSON, from encoding/json or a type's own
+// JSONError describes an error in a person's JSON, from encoding/json or a type's own
 // UnmarshalJSON. The result wraps ErrInvalid. It returns nil, and such an error, unchanged.
-func JSONFault(err error) error {
+func JSONError(err error) error {
 	if err == nil || errors.Is(err, ErrInvalid) {
 		return err
 	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		where := ""
-		if wrong.Field != "" {
-			where = wrong.Field + ": "
+	if cause, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		fieldPrefix := ""
+		if cause.Field != "" {
+			fieldPrefix = cause.Field + ": "
 		}
-		return fmt.Errorf("%w: %swant %s, not %s", ErrInvalid, where, jsonType(wrong.Type), jsonValue(wrong.Value))
+		return fmt.Errorf("%w: %swant %s, not %s", ErrInvalid, fieldPrefix, jsonType(cause.Type), jsonValue(cause.Value))
 	}
-	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%w: invalid JSON at byte %d", ErrInvalid, wrong.Offset)
+	if cause, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w: invalid JSON at byte %d", ErrInvalid, cause.Offset)
 	}
-	if wrong, ok := errors.AsType[*time.ParseError](err); ok {
-		return fmt.Errorf("%w: %q: want a time such as 2030-12-01T06:00:00Z", ErrInvalid, strings.Trim(wrong.Value, `"`))
+	if cause, ok := errors.AsType[*time.ParseError](err); ok {
+		return fmt.Errorf("%w: %q: want a time such as 2030-12-01T06:00:00Z", ErrInvalid, strings.Trim(cause.Value, `"`))
 	}
 	return fmt.Errorf("%w: the JSON cannot be decoded", ErrInvalid)
 }
@@ -51,9 +51,9 @@ func jsonType(t reflect.Type) string {
 }
 
 func jsonValue(described string) string {
-	words := map[string]string{"string": "a string", "bool": "true or false", "array": "a list", "object": "an object"}
-	if said, ok := words[described]; ok {
-		return said
+	labels := map[string]string{"string": "a string", "bool": "true or false", "array": "a list", "object": "an object"}
+	if label, ok := labels[described]; ok {
+		return label
 	}
 	return "the " + described // number 1.5
 }

@@ -14,9 +14,9 @@ import (
 
 func TestJSONFault(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, crawl.JSONFault(nil))
+	require.NoError(t, crawl.JSONError(nil))
 	own := fmt.Errorf("%w: want text such as \"10s\"", crawl.ErrInvalid)
-	require.Equal(t, own, crawl.JSONFault(own))
+	require.Equal(t, own, crawl.JSONError(own))
 	for text, says := range map[string]string{
 		`{"name":5}`:            "name: want a string, not the number",
 		`{"list":"x"}`:          "list: want a list, not a string",
@@ -40,9 +40,9 @@ func TestJSONFault(t *testing.T) {
 			} `json:"under"`
 			At time.Time `json:"at"`
 		}
-		err := crawl.JSONFault(json.Unmarshal([]byte(text), &v))
+		err := crawl.JSONError(json.Unmarshal([]byte(text), &v))
 		require.ErrorIs(t, err, crawl.ErrInvalid)
 		require.EqualError(t, err, crawl.ErrInvalid.Error()+": "+says, text)
 	}
-	require.EqualError(t, crawl.JSONFault(errors.New("whatever Go says")), crawl.ErrInvalid.Error()+": the JSON cannot be decoded")
+	require.EqualError(t, crawl.JSONError(errors.New("whatever Go says")), crawl.ErrInvalid.Error()+": the JSON cannot be decoded")
 }

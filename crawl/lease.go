@@ -23,10 +23,10 @@ type Start struct {
 	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared lists the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared_slots"`
-	// Hold is the time before the domain's slot reopens if nothing releases it. Span is the longest
-	// duration of a request, after which shared slots are closed for their own delay.
-	Hold Millis `json:"hold_ms"`
-	Span Millis `json:"span_ms"`
+	// SlotHold is the time before the domain's slot reopens if nothing releases it. MaxDuration is the
+	// longest duration of a request, after which shared slots are closed for their own delay.
+	SlotHold    Millis `json:"hold_ms"`
+	MaxDuration Millis `json:"span_ms"`
 	// Queued is set if the caller has waited for its turn in a shared slot's queue.
 	Queued bool `json:"queued"`
 	// RunBudget, DomainBudget and RegisteredBudget limit the run's requests in all, to the domain, and
@@ -36,8 +36,8 @@ type Start struct {
 	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
 	// ImageBudget replaces these limits for images (kinds.Image).
 	ImageBudget *int64 `json:"image_budget,omitempty"`
-	// Claim is the duration of the renewed claim on the domain.
-	Claim Millis `json:"claim_ms"`
+	// ClaimDuration is the duration of the renewed claim on the domain.
+	ClaimDuration Millis `json:"claim_ms"`
 	// Worker is the id of the worker that makes the request; 0 means no worker.
 	Worker int32 `json:"worker,omitempty"`
 }

@@ -20,10 +20,10 @@ type RankedPage struct {
 	Rank
 }
 
-// PageRanks holds the worth of the pages with ids in (After, Upto]; a missing page has no worth.
+// PageRanks holds the worth of the pages with ids in (After, Through]; a missing page has no worth.
 type PageRanks struct {
-	After, Upto int64
-	Pages       []RankedPage
+	After, Through int64
+	Pages          []RankedPage
 }
 
 // IDs returns the ids of the pages.
@@ -39,7 +39,7 @@ func (p PageRanks) IDs() []int64 {
 type Anchors struct {
 	Page   int64
 	Domain string
-	Said   []Anchor
+	Texts  []Anchor
 }
 
 // Anchor is the text of a link from a domain.

@@ -42,6 +42,6 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 
 // MillisOf converts a number of milliseconds. It caps it at the longest Duration.
 func MillisOf(n int64) Millis {
-	const most = math.MaxInt64 / int64(time.Millisecond)
-	return Millis(time.Duration(min(max(n, -most), most)) * time.Millisecond)
+	const limit = math.MaxInt64 / int64(time.Millisecond)
+	return Millis(time.Duration(min(max(n, -limit), limit)) * time.Millisecond)
 }

@@ -20,28 +20,29 @@ type Run struct {
 	BeganAt time.Time `json:"began_at,omitzero"`
 	// PausedUntil ends a pause; zero means that it lasts until the run is resumed.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
-	// OpensAt is the opening of its closed window, and LookedAt the last pass of its dispatcher.
-	OpensAt  time.Time `json:"opens_at,omitzero"`
-	LookedAt time.Time `json:"last_poll_at,omitzero"`
-	// Crowded is set if more domains are due than may be active.
-	Crowded bool `json:"-"`
+	// WindowOpensAt is the opening of its closed window, and CheckedAt the last pass of its
+	// dispatcher.
+	WindowOpensAt time.Time `json:"opens_at,omitzero"`
+	CheckedAt     time.Time `json:"last_poll_at,omitzero"`
+	// HasWaitingDomains is set if more domains are due than may be active.
+	HasWaitingDomains bool `json:"-"`
 	// PagesStarted counts page requests begun, while MaxPages limits them.
 	PagesStarted int64 `json:"-"`
-	// Spent is the budget, other than of pages, that forbids all further requests of the run.
-	Spent Budget `json:"spent_budget,omitempty"`
+	// SpentBudget is the budget, other than of pages, that forbids all further requests of the run.
+	SpentBudget Budget `json:"spent_budget,omitempty"`
 	// Widening is set if the links of its crawled pages must be checked again.
 	Widening bool `json:"-"`
 }
 
 // LatestRuns returns the running runs and the latest others, most in all if fewer are running. The
 // runs are in the order of their start.
-func LatestRuns(runs []Run, most int) []Run {
-	left := max(len(runs)-most, 0) // to leave out
+func LatestRuns(runs []Run, limit int) []Run {
+	excess := max(len(runs)-limit, 0) // to leave out
 	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool {
-		if left == 0 || r.Status == RunRunning {
+		if excess == 0 || r.Status == RunRunning {
 			return false
 		}
-		left--
+		excess--
 		return true
 	})
 }
@@ -50,36 +51,36 @@ func LatestRuns(runs []Run, most int) []Run {
 type Activity struct {
 	// Active counts the domains claimed by the run, Busy all claimed domains with work for it.
 	Active, Busy int
-	// Held counts the domains with work for it that are paused, or outside of their window.
-	Held int
+	// Suspended counts the domains with work for it that are paused, or outside of their window.
+	Suspended int
 }
 
-// Left describes the remaining work of a run without due pages.
-type Left struct {
+// RemainingWork describes the remaining work of a run without due pages.
+type RemainingWork struct {
 	// Pending is set if there are pages that cannot be requested now.
 	Pending bool
 	// Due is set if some pages may still be requested, apart from the run's windows.
 	Due bool
 	// Budget is the run's spent budget, other than of pages.
 	Budget Budget
-	// Started counts requests if the run has a budget, Spent domains without a budget, up to
-	// LeftBound.
-	Started, Spent int64
+	// RequestCount counts requests if the run has a budget, SpentDomains counts domains without a
+	// budget, up to RemainingWorkBound.
+	RequestCount, SpentDomains int64
 }
 
-// LeftBound is the limit of the counts in Left.
-const LeftBound = 1000
+// RemainingWorkBound is the limit of the counts in RemainingWork.
+const RemainingWorkBound = 1000
 
 // Finish sets the next check of a domain whose workflow ends.
 type Finish struct {
-	// Deferred ends the domain's deferral; zero means not deferred.
-	Deferred time.Time
-	// Opens is the opening of its closed windows; zero means open.
-	Opens time.Time
+	// DeferredUntil ends the domain's deferral; zero means not deferred.
+	DeferredUntil time.Time
+	// WindowOpensAt is the opening of its closed windows; zero means open.
+	WindowOpensAt time.Time
 	// Reason names the reason for its end.
 	Reason string
-	// Yields lists the runs that it yields to waiting domains.
-	Yields []int64
+	// YieldingRunIDs lists the runs that it yields to waiting domains.
+	YieldingRunIDs []int64
 }
 
 // Budget is a limit of a whole run. The values are stored.

@@ -43,11 +43,11 @@ type Robots struct {
 	LastModified time.Time `json:"last_modified,omitzero"`
 	// Failed is set if it could not be read: the verdict is RobotsUnreachable, or the last copy's.
 	Failed bool `json:"failed,omitempty"`
-	// Unreached counts consecutive requests without any answer from a host with a known name. A
+	// UnansweredCount counts consecutive requests without any answer from a host with a known name. A
 	// conclusive failure counts more than once.
-	Unreached int `json:"unanswered_count,omitempty"`
-	// Fresh is the lifetime of the verdict, counted from saving or reading it.
-	Fresh Millis `json:"fresh_ms"`
+	UnansweredCount int `json:"unanswered_count,omitempty"`
+	// Lifetime is the lifetime of the verdict, counted from saving or reading it.
+	Lifetime Millis `json:"fresh_ms"`
 
 	// Failures counts consecutive failed fetches, and Failing is their duration.
 	Failures int           `json:"-"`

@@ -15,7 +15,7 @@ func CleanText(text string, limit int) string {
 		switch {
 		case unicode.IsControl(r) && unicode.IsSpace(r), r == '\u2028', r == '\u2029':
 			r = ' '
-		case unicode.IsControl(r), reorders(r):
+		case unicode.IsControl(r), isBidiControl(r):
 			continue
 		}
 		if b.Len()+utf8.RuneLen(r) > limit {
@@ -37,7 +37,7 @@ func CutWords(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "")
 }
 
-// reorders reports whether a character embeds, overrides or isolates a direction of writing.
-func reorders(r rune) bool {
+// isBidiControl reports whether a character embeds, overrides or isolates a direction of writing.
+func isBidiControl(r rune) bool {
 	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }

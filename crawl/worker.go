@@ -10,20 +10,21 @@ type Worker struct {
 	Version  string
 	BuildID  string
 	Role     string
-	// Most is its own limit of concurrent requests, and Span the longest duration of a request.
-	Most int
-	Span time.Duration
+	// MaxFetches is its own limit of concurrent requests, and MaxRequestDuration the longest duration
+	// of a request.
+	MaxFetches         int
+	MaxRequestDuration time.Duration
 }
 
 // WorkerUse is a worker's use of its share of the requests in flight.
 type WorkerUse struct {
-	// Asked counts its calls, from 1.
-	Asked    int64
-	InFlight int
-	// Held is the maximum that it can have in flight before it receives the answer.
-	Held int
-	// Wanted is the number that it would have in flight without a limit.
-	Wanted int
+	// CallCount counts its calls, from 1.
+	CallCount int64
+	InFlight  int
+	// MaxInFlight is the maximum that it can have in flight before it receives the answer.
+	MaxInFlight int
+	// Demand is the number that it would have in flight without a limit.
+	Demand int
 }
 
 // WorkerShare is a worker's share of the requests that all workers may have in flight.
@@ -35,8 +36,8 @@ type WorkerShare struct {
 	MaxFetches int
 }
 
-// FleetLimitMost bounds FleetLimit.MaxFetches.
-const FleetLimitMost = 1_000_000
+// FleetLimitMax bounds FleetLimit.MaxFetches.
+const FleetLimitMax = 1_000_000
 
 // FleetLimit is a person's limit for all workers.
 type FleetLimit struct {

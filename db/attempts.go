@@ -24,15 +24,15 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 	if err != nil {
 		return crawl.Lease{}, err
 	}
-	if err := s.records.room(ctx); err != nil {
+	if err := s.records.awaitCapacity(ctx); err != nil {
 		return crawl.Lease{}, err
 	}
 	var row dbsqlc.CrawlBeginRow
-	bounded := cmp.Or(start.RunBudget, start.DomainBudget, start.RegisteredBudget, start.ImageBudget) != nil
-	if bounded {
+	hasBudget := cmp.Or(start.RunBudget, start.DomainBudget, start.RegisteredBudget, start.ImageBudget) != nil
+	if hasBudget {
 		row, err = retryConflicts(ctx, op, func() (dbsqlc.CrawlBeginRow, error) { return s.q.CrawlBegin(ctx, doc) })
 	} else {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupSpan)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupTimeout)
 		defer cancel()
 		row, err = s.begins.do(ctx, start.Domain, 0, len(doc), func(w *bytes.Buffer) { w.Write(doc) })
 		err = translate(op, err)
@@ -49,7 +49,7 @@ func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.CrawlBeginRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.CrawlBeginRow, error) {
 			rows, err := q.CrawlsBegin(ctx, docs)
-			return byPlace(rows, func(r dbsqlc.CrawlsBeginRow) (int32, dbsqlc.CrawlBeginRow) {
+			return byPosition(rows, func(r dbsqlc.CrawlsBeginRow) (int32, dbsqlc.CrawlBeginRow) {
 				return r.N, dbsqlc.CrawlBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, CrawlID: r.CrawlID}
 			}), err
 		},
@@ -65,13 +65,13 @@ func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.CrawlBeginRow] {
 //
 // Attempts of different domains that end during a transaction share the next one. An attempt whose
 // domain rests for a while waits some milliseconds for others.
-func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error) {
+func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult, error) {
 	id := strconv.FormatInt(a.CrawlID, 10)
 	op := "record crawl " + id
 	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
 		var err error
 		if a.Ended, err = s.release(ctx, a); err != nil {
-			return crawl.Recorded{}, translate(op, err)
+			return crawl.RecordResult{}, translate(op, err)
 		}
 	}
 	if a.Robots != nil {
@@ -79,11 +79,11 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 	}
 	doc, err := document("an attempt", a)
 	if err != nil {
-		return crawl.Recorded{Ended: a.Ended}, err
+		return crawl.RecordResult{Ended: a.Ended}, err
 	}
 	row, err := s.records.do(ctx, a.Domain, time.Duration(a.Delay), len(doc), func(w *bytes.Buffer) { writeEnded(w, a, doc) })
 	if err != nil {
-		return crawl.Recorded{Ended: a.Ended}, translate(op, err)
+		return crawl.RecordResult{Ended: a.Ended}, translate(op, err)
 	}
 	if a.Index != nil && row.Closed {
 		select {
@@ -92,17 +92,17 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, er
 		}
 	}
 	facts, err := s.facts(row.Facts, nil)
-	return crawl.Recorded{Closed: row.Closed, News: row.HasNewDueDomains, Facts: facts, Ended: a.Ended}, err
+	return crawl.RecordResult{Closed: row.Closed, HasNewWork: row.HasNewDueDomains, Facts: facts, Ended: a.Ended}, err
 }
 
-type sharedEnd struct {
+type slotRelease struct {
 	CrawlID int64              `json:"crawl_id"`
 	Shared  []crawl.SharedSlot `json:"shared_slots"`
 }
 
 // release releases the shared slots of an attempt, and returns the end of its request.
 func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error) {
-	doc, err := document("the end of a request", sharedEnd{a.CrawlID, a.Shared})
+	doc, err := document("the end of a request", slotRelease{a.CrawlID, a.Shared})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -116,12 +116,12 @@ func writeEnded(w *bytes.Buffer, a crawl.Attempt, doc []byte) {
 }
 
 func newReleases(q *dbsqlc.Queries) *groups[time.Time] {
-	together := func(ctx context.Context, docs []byte) (map[int]time.Time, error) {
+	releaseGroup := func(ctx context.Context, docs []byte) (map[int]time.Time, error) {
 		rows, err := q.SlotsRelease(ctx, docs)
-		return byPlace(rows, func(r dbsqlc.SlotsReleaseRow) (int32, time.Time) { return r.N, r.EndedAt }), err
+		return byPosition(rows, func(r dbsqlc.SlotsReleaseRow) (int32, time.Time) { return r.N, r.EndedAt }), err
 	}
-	return newGroups(together, func(ctx context.Context, docs []byte) (time.Time, error) {
-		ended, err := together(ctx, docs)
+	return newGroups(releaseGroup, func(ctx context.Context, docs []byte) (time.Time, error) {
+		ended, err := releaseGroup(ctx, docs)
 		return ended[1], err
 	})
 }
@@ -130,7 +130,7 @@ func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
 	return newGroups(
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
 			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, ShortLockTimeout: true})
-			return byPlace(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
+			return byPosition(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
 		},
 		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
 			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs})

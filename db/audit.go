@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// violationsShown bounds the violations of a kind.
-	violationsShown = 20
+	// maxViolationsShown bounds the violations of a kind.
+	maxViolationsShown = 20
 	// auditBatch is the number of pages in one query.
 	auditBatch = 1000
 )
@@ -26,7 +26,7 @@ func (s *Store) AuditGaps(ctx context.Context, runID *int64) (report.Audit, erro
 
 func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Audit, error) {
 	d, err := q.AuditDomainGaps(ctx, runID)
-	broken, err2 := q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: violationsShown})
+	violations, err2 := q.AuditDomainViolations(ctx, dbsqlc.AuditDomainViolationsParams{RunID: runID, Max: maxViolationsShown})
 	moved, err3 := q.MovedGet(ctx, "")
 	if err := errors.Join(err, err2, err3); err != nil {
 		return report.Audit{}, translate("audit", err)
@@ -39,10 +39,10 @@ func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Aud
 		},
 		Lost: d.Lost, RetryAfters: d.RetryAfters, RetryAfterViolations: d.RetryAfterViolations,
 	}
-	for _, v := range broken {
+	for _, v := range violations {
 		a.Violations = append(a.Violations, report.Violation{
 			Kind: "gap", Key: v.Domain, At: v.NextAt,
-			What: fmt.Sprintf("requested %.0f ms after the last request, want %d ms (%s)", v.GapMs, v.DelayMs, v.DelayReason),
+			Description: fmt.Sprintf("requested %.0f ms after the last request, want %d ms (%s)", v.GapMs, v.DelayMs, v.DelayReason),
 		})
 	}
 	if a.IPs, err = auditShared(ctx, q, "ip", &a); err == nil {
@@ -56,14 +56,14 @@ func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Aud
 
 func auditShared(ctx context.Context, q *dbsqlc.Queries, kind string, a *report.Audit) (report.Gaps, error) {
 	g, err := q.AuditSharedGaps(ctx, kind)
-	broken, err2 := q.AuditSharedViolations(ctx, dbsqlc.AuditSharedViolationsParams{Kind: kind, Max: violationsShown})
+	violations, err2 := q.AuditSharedViolations(ctx, dbsqlc.AuditSharedViolationsParams{Kind: kind, Max: maxViolationsShown})
 	if err := errors.Join(err, err2); err != nil {
 		return report.Gaps{}, translate("audit", err)
 	}
-	for _, v := range broken {
+	for _, v := range violations {
 		a.Violations = append(a.Violations, report.Violation{
 			Kind: kind + " gap", Key: v.Key, At: v.NextAt,
-			What: fmt.Sprintf("requested %.0f ms after the last request, want %d ms", v.GapMs, v.DelayMs),
+			Description: fmt.Sprintf("requested %.0f ms after the last request, want %d ms", v.GapMs, v.DelayMs),
 		})
 	}
 	return report.Gaps(g), nil

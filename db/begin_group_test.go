@@ -139,8 +139,8 @@ func TestBeginInGroupsOnSharedAddresses(t *testing.T) {
 		"what was not begun leaves its slots free")
 }
 
-// Domains that queue for an address find it free at their places, although requests take time and some
-// are late: their places are a delay, a little of it, and the duration of a request apart.
+// Domains that queue for an address find it free at their places, although requests take time and
+// some are late: their places are a delay, a little of it, and the duration of a request apart.
 func TestPlacesAllowForTheTimeOfRequests(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings.Settings{})

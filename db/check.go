@@ -11,24 +11,24 @@ import (
 
 // Discrepancy describes inconsistent rows. ID is the id of a run, a page or a crawl, if any.
 type Discrepancy struct {
-	Domain string
-	ID     int64
-	What   string
+	Domain      string
+	ID          int64
+	Description string
 }
 
-// checkSpan bounds each statement of a check, so that workers do not wait long for it.
-const checkSpan = 20 * time.Second
+// checkTimeout bounds each statement of a check, so that workers do not wait long for it.
+const checkTimeout = 20 * time.Second
 
 func discrepancies[T any](
-	ctx context.Context, s *Store, op string, query func(*dbsqlc.Queries) ([]T, error), of func(T) Discrepancy,
+	ctx context.Context, s *Store, op string, query func(*dbsqlc.Queries) ([]T, error), convert func(T) Discrepancy,
 ) ([]Discrepancy, error) {
-	rows, err := read(ctx, s, checkSpan, query)
-	return mapped(rows, of), translate(op, err)
+	rows, err := read(ctx, s, checkTimeout, query)
+	return mapRows(rows, convert), translate(op, err)
 }
 
 // DomainsAfter returns the next domains after an id, and the id of the last; no domains at the end.
-func (s *Store) DomainsAfter(ctx context.Context, after int64, most int) (domains []string, last int64, err error) {
-	rows, err := s.q.CheckDomains(ctx, dbsqlc.CheckDomainsParams{After: after, Max: int32Of(most)})
+func (s *Store) DomainsAfter(ctx context.Context, after int64, limit int) (domains []string, last int64, err error) {
+	rows, err := s.q.CheckDomains(ctx, dbsqlc.CheckDomainsParams{After: after, Max: int32Of(limit)})
 	for _, r := range rows {
 		domains, last = append(domains, r.Domain), r.ID
 	}
@@ -80,11 +80,11 @@ func (s *Store) CheckBudgets(ctx context.Context) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "add up budgets",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckBudgetsRow, error) { return q.CheckBudgets(ctx) },
 		func(r dbsqlc.CheckBudgetsRow) Discrepancy {
-			what := fmt.Sprintf("%s: stored %d pages", r.Name, r.PagesStarted)
+			description := fmt.Sprintf("%s: stored %d pages", r.Name, r.PagesStarted)
 			if r.Bytes != nil {
-				what += fmt.Sprintf(" and %d bytes", *r.Bytes)
+				description += fmt.Sprintf(" and %d bytes", *r.Bytes)
 			}
-			return Discrepancy{ID: r.ID, What: fmt.Sprintf("%s, counted %d and %d", what, r.Pages, r.Read)}
+			return Discrepancy{ID: r.ID, Description: fmt.Sprintf("%s, counted %d and %d", description, r.Pages, r.Read)}
 		})
 }
 
@@ -125,12 +125,12 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 }
 
 // CheckKeywords finds pages with ids in (after, upto] that this program has read, without terms.
-func (s *Store) CheckKeywords(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
+func (s *Store) CheckKeywords(ctx context.Context, after, through int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
-			return q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: after, UpToID: upto, Extractor: crawl.ExtractorVersion})
+			return q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: after, UpToID: through, Extractor: crawl.ExtractorVersion})
 		},
-		func(r dbsqlc.CheckKeywordsRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
+		func(r dbsqlc.CheckKeywordsRow) Discrepancy { return Discrepancy{ID: r.ID, Description: r.Url} })
 }
 
 // RepairKeywords makes the next request to these pages read them anew, if they still lack terms.
@@ -140,35 +140,35 @@ func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 }
 
 // CheckRevisits finds pages with ids in (after, upto] that lack a time for their next visit.
-func (s *Store) CheckRevisits(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
+func (s *Store) CheckRevisits(ctx context.Context, after, through int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {
-			return q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: after, UpToID: upto})
+			return q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: after, UpToID: through})
 		},
 		func(r dbsqlc.CheckRevisitsRow) Discrepancy {
-			return Discrepancy{Domain: r.Domain, ID: r.ID, What: r.Url}
+			return Discrepancy{Domain: r.Domain, ID: r.ID, Description: r.Url}
 		})
 }
 
 // RepairRevisits schedules such pages for now, and returns their number.
-func (s *Store) RepairRevisits(ctx context.Context, after, upto int64) (int64, error) {
+func (s *Store) RepairRevisits(ctx context.Context, after, through int64) (int64, error) {
 	return retryConflicts(ctx, "schedule pages without a next visit", func() (int64, error) {
-		return s.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: after, UpToID: upto})
+		return s.q.RepairRevisits(ctx, dbsqlc.RepairRevisitsParams{After: after, UpToID: through})
 	})
 }
 
 // CheckReferences finds attempts whose page or run is missing, in the same way.
-func (s *Store) CheckReferences(ctx context.Context, after, upto int64) ([]Discrepancy, error) {
+func (s *Store) CheckReferences(ctx context.Context, after, through int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find attempts without a page or run",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckReferencesRow, error) {
-			return q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: after, UpToID: upto})
+			return q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: after, UpToID: through})
 		},
-		func(r dbsqlc.CheckReferencesRow) Discrepancy { return Discrepancy{ID: r.ID, What: r.Url} })
+		func(r dbsqlc.CheckReferencesRow) Discrepancy { return Discrepancy{ID: r.ID, Description: r.Url} })
 }
 
 // CheckEnded finds runs that have ended and have had a page become due since.
 func (s *Store) CheckEnded(ctx context.Context) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find ended runs with due pages",
 		func(q *dbsqlc.Queries) ([]string, error) { return q.CheckEnded(ctx) },
-		func(name string) Discrepancy { return Discrepancy{What: name} })
+		func(name string) Discrepancy { return Discrepancy{Description: name} })
 }

@@ -30,7 +30,7 @@ func parseURL(url string) (*pgxpool.Config, error) {
 		// the rest of a password that pgx has cut short
 		return nil, fmt.Errorf("%w: %s", ErrURL, malformedUser)
 	}
-	if _, given := plain.RuntimeParams["pool_max_conns"]; !given {
+	if _, isSet := plain.RuntimeParams["pool_max_conns"]; !isSet {
 		cfg.MaxConns = max(cfg.MaxConns, PoolConnsDefault)
 	}
 	return cfg, nil
@@ -43,10 +43,10 @@ func describeURL(url string) string {
 		if strings.Contains(url, "password") {
 			return "neither a URL nor key=value pairs"
 		}
-		return reason(url)
+		return parseError(url)
 	}
 	rest = rest[strings.LastIndex(rest, "@")+1:]
-	return cmp.Or(reason(scheme+"://"+passwordParameter.ReplaceAllString(rest, "")), malformedUser)
+	return cmp.Or(parseError(scheme+"://"+passwordParameter.ReplaceAllString(rest, "")), malformedUser)
 }
 
 const malformedUser = "the user name or password is malformed: percent-encode special characters, " +
@@ -54,8 +54,8 @@ const malformedUser = "the user name or password is malformed: percent-encode sp
 
 var passwordParameter = regexp.MustCompile(`[a-z]*password=[^&]*`)
 
-// reason returns that error; empty if the URL is valid.
-func reason(url string) string {
+// parseError returns that error; empty if the URL is valid.
+func parseError(url string) string {
 	if _, err := pgxpool.ParseConfig(url); err != nil {
 		return err.Error()
 	}
@@ -65,10 +65,10 @@ func reason(url string) string {
 // If a network drops packets silently, both ends of a connection wait: Linux for a quarter of an
 // hour, Postgres for two hours, with the rows of the client's transaction locked.
 const (
-	// vanishedAfter bounds the silence of the other end before a client gives up the connection.
-	vanishedAfter = 30 * time.Second
-	// probes is the number of probes in that time.
-	probes = 4
+	// lostPeerTimeout bounds the silence of the other end before a client gives up the connection.
+	lostPeerTimeout = 30 * time.Second
+	// probeCount is the number of probes in that time.
+	probeCount = 4
 )
 
 // serverProbes make Postgres end a session, and its transaction, after a minute without its
@@ -80,22 +80,22 @@ var serverProbes = map[string]string{
 	"tcp_user_timeout": "60000",
 }
 
-// noticeVanished makes both ends of a connection detect its loss. Settings of the URL take
+// detectLostPeer makes both ends of a connection detect its loss. Settings of the URL take
 // precedence.
-func noticeVanished(cfg *pgxpool.Config) {
+func detectLostPeer(cfg *pgxpool.Config) {
 	host := cfg.ConnConfig.Host
 	if isLocal(host) {
 		return // nothing gets lost within a machine
 	}
 	dialer := &net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{
-			Enable: true, Idle: vanishedAfter / (probes + 1), Interval: vanishedAfter / (probes + 1), Count: probes,
+			Enable: true, Idle: lostPeerTimeout / (probeCount + 1), Interval: lostPeerTimeout / (probeCount + 1), Count: probeCount,
 		},
 		Control: boundSilence,
 	}
 	cfg.ConnConfig.DialFunc = dialer.DialContext
 	for name, value := range serverProbes {
-		if _, given := cfg.ConnConfig.RuntimeParams[name]; !given {
+		if _, isSet := cfg.ConnConfig.RuntimeParams[name]; !isSet {
 			cfg.ConnConfig.RuntimeParams[name] = value
 		}
 	}
@@ -116,10 +116,10 @@ const (
 	readerRole = "mosey_reader"
 )
 
-// begin omits values from Postgres' log, if the login may. Then it sets the first role that the
-// login may set, or else keeps the login's rights. Since Postgres 16 a membership may lack that
+// sessionSetup omits values from Postgres' log, if the login may. Then it sets the first role that
+// the login may set, or else keeps the login's rights. Since Postgres 16 a membership may lack that
 // right. Roles belong to a whole server, so the reader's may have no rights in this database yet.
-const begin = `SELECT set_config('log_parameter_max_length_on_error', '0', false),
+const sessionSetup = `SELECT set_config('log_parameter_max_length_on_error', '0', false),
     CASE WHEN has_parameter_privilege('log_parameter_max_length', 'SET') THEN set_config('log_parameter_max_length', '0', false) END,
     (SELECT set_config('role', r.rolname, false) FROM (
         SELECT p.rolname FROM pg_roles AS p
@@ -129,9 +129,9 @@ const begin = `SELECT set_config('log_parameter_max_length_on_error', '0', false
         ORDER BY array_position($1::text[], p.rolname::text) LIMIT 1
     ) AS r)`
 
-func beginAs(roles ...string) func(context.Context, *pgx.Conn) error {
+func withRole(roles ...string) func(context.Context, *pgx.Conn) error {
 	return func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, begin, roles)
+		_, err := conn.Exec(ctx, sessionSetup, roles)
 		return err
 	}
 }
@@ -143,6 +143,6 @@ func OpenReader(ctx context.Context, url string) (*Store, error) {
 }
 
 func readOnly(cfg *pgxpool.Config) {
-	cfg.AfterConnect = beginAs(readerRole, workerRole)
+	cfg.AfterConnect = withRole(readerRole, workerRole)
 	cfg.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 }

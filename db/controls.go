@@ -50,7 +50,7 @@ func setControl(ctx context.Context, q *dbsqlc.Queries, domain string, c crawl.C
 	if err != nil {
 		return err
 	}
-	if c.Until.IsZero() && givesUp(c.Type) {
+	if c.Until.IsZero() && isPermanent(c.Type) {
 		if err := q.DomainBlock(ctx, dbsqlc.DomainBlockParams{Domain: domain, Reason: c.Reason}); err != nil {
 			return err
 		}
@@ -61,8 +61,8 @@ func setControl(ctx context.Context, q *dbsqlc.Queries, domain string, c crawl.C
 	return q.DomainsWake(ctx, []string{domain})
 }
 
-// givesUp reports whether a control without an end lasts until a person lifts it.
-func givesUp(kind crawl.ControlType) bool {
+// isPermanent reports whether a control without an end lasts until a person lifts it.
+func isPermanent(kind crawl.ControlType) bool {
 	return kind == crawl.ControlStop || kind == crawl.ControlBlock
 }
 
@@ -81,20 +81,20 @@ func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...cr
 		if err != nil {
 			return err
 		}
-		return wake(ctx, q, domain, lifted, slices.ContainsFunc(kinds, givesUp))
+		return wakeDomain(ctx, q, domain, lifted, slices.ContainsFunc(kinds, isPermanent))
 	})
 }
 
 // RetryDomain allows one request to a given-up domain, and to its origins with an unreadable
 // robots.txt, to decide again. It returns crawl.ErrNotFound without such failures.
 func (s *Store) RetryDomain(ctx context.Context, domain string) error {
-	return s.change(ctx, "reset failures of "+domain, func(q *dbsqlc.Queries) error { return wake(ctx, q, domain, 0, true) })
+	return s.change(ctx, "reset failures of "+domain, func(q *dbsqlc.Queries) error { return wakeDomain(ctx, q, domain, 0, true) })
 }
 
-// wake recomputes when a domain is due. It returns crawl.ErrNotFound if nothing was lifted,
+// wakeDomain recomputes when a domain is due. It returns crawl.ErrNotFound if nothing was lifted,
 // neither by the caller nor, with troubles, here.
-func wake(ctx context.Context, q *dbsqlc.Queries, domain string, lifted int64, troubles bool) error {
-	if troubles {
+func wakeDomain(ctx context.Context, q *dbsqlc.Queries, domain string, lifted int64, retryFailures bool) error {
+	if retryFailures {
 		more, err := q.FailuresClear(ctx, []string{domain})
 		if err != nil {
 			return err

@@ -68,7 +68,7 @@ func TestForbiddingControls(t *testing.T) {
 			n = b.next(t, domain)
 			require.Zero(t, n.CrawlID)
 			d := decide.Decide(decide.Facts{Facts: n.Facts}, n.Now)
-			require.Equal(t, decide.Finish, d.Do)
+			require.Equal(t, decide.Finish, d.Action)
 			require.Equal(t, reason, d.Reason)
 			require.Equal(t, crawl.Controls{{
 				Type: kind, Reason: "because", SetBy: "tester", SetAt: n.Domain.Controls[0].SetAt,

@@ -34,9 +34,9 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 // The slots close for their delays; with a delay of 0 all are free at once. spared is set if the
 // domain could not be reached for an unknown reason.
 func (s *Store) Abandon(
-	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string,
+	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, unreachable bool, reason string,
 ) error {
-	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{CrawlID: crawlID, Error: why, DelayMs: ms(delay), Unreachable: spared})
+	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{CrawlID: crawlID, Error: reason, DelayMs: ms(delay), Unreachable: unreachable})
 }
 
 func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.AttemptUndoParams) error {
@@ -47,32 +47,32 @@ func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.Attempt
 	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.AttemptUndo(ctx, p) })
 }
 
-// Keep extends an attempt's lease of its domain from now on, unless the attempt has lost it.
-func (s *Store) Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
+// ExtendLease extends an attempt's lease of its domain from now on, unless the attempt has lost it.
+func (s *Store) ExtendLease(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
 	op := "extend the lease of crawl " + strconv.FormatInt(crawlID, 10)
 	return translate(op, s.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
 }
 
-// TakeBack is Abandon for an attempt that had a connection to the site. Its row stays for audits,
+// Withdraw is Abandon for an attempt that had a connection to the site. Its row stays for audits,
 // but counts for nothing. robots is the version of the robots.txt that allowed it.
-func (s *Store) TakeBack(
-	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64,
+func (s *Store) Withdraw(
+	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, unreachable bool, reason string, robots int64,
 ) error {
 	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{
-		CrawlID: crawlID, Error: why, DelayMs: ms(delay), Unreachable: spared, RobotsVersion: &robots,
+		CrawlID: crawlID, Error: reason, DelayMs: ms(delay), Unreachable: unreachable, RobotsVersion: &robots,
 	})
 }
 
 // Pending counts the pending crawls of a domain in some runs, up to most.
-func (s *Store) Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error) {
-	n, err := s.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Runs: runs, Domain: domain, Max: int32Of(most)})
+func (s *Store) Pending(ctx context.Context, domain string, runs []int64, limit int) (int64, error) {
+	n, err := s.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Runs: runs, Domain: domain, Max: int32Of(limit)})
 	return n, translate("count pending pages", err)
 }
 
 // DeferOrigin defers the pending crawls of an origin until an instant; with bare, also those of
 // seeds without a scheme. It returns their number.
-func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error) {
-	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Schemeless: bare})
+func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, schemeless bool) (int64, error) {
+	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Schemeless: schemeless})
 	return n, translate("defer "+origin, err)
 }
 
@@ -90,17 +90,17 @@ func (s *Store) facts(data []byte, err error) (f crawl.Facts, _ error) {
 		return f, fmt.Errorf("read the facts of a domain: %w", err)
 	}
 	for i := range f.Runs {
-		set, err := s.settingsOf(f.Runs[i].Document)
+		set, err := s.settingsOf(f.Runs[i].SettingsDocument)
 		if err != nil {
 			return f, fmt.Errorf("read the settings of run %s: %w", f.Runs[i].Name, err)
 		}
-		f.Runs[i].Settings, f.Runs[i].Document = set, nil
+		f.Runs[i].Settings, f.Runs[i].SettingsDocument = set, nil
 	}
 	return f, nil
 }
 
-// settingsKept bounds the settings in the cache.
-const settingsKept = 1000
+// maxCachedSettings bounds the settings in the cache.
+const maxCachedSettings = 1000
 
 // settingsOf decodes settings and caches them by their text, because every page needs them.
 func (s *Store) settingsOf(data []byte) (settings.Settings, error) {
@@ -114,7 +114,7 @@ func (s *Store) settingsOf(data []byte) (settings.Settings, error) {
 		return set, err
 	}
 	set = set.WithDefaults()
-	if s.settings == nil || len(s.settings) >= settingsKept {
+	if s.settings == nil || len(s.settings) >= maxCachedSettings {
 		s.settings = make(map[string]settings.Settings)
 	}
 	s.settings[string(data)] = set

@@ -15,7 +15,7 @@ func boundSilence(network, _ string, c syscall.RawConn) error {
 	}
 	var failed error
 	err := c.Control(func(fd uintptr) {
-		failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(vanishedAfter.Milliseconds()))
+		failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(lostPeerTimeout.Milliseconds()))
 	})
 	return errors.Join(err, failed)
 }

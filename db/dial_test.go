@@ -20,7 +20,7 @@ func TestNoticeVanished(t *testing.T) {
 	} {
 		cfg, err := parseURL(url)
 		require.NoError(t, err)
-		noticeVanished(cfg)
+		detectLostPeer(cfg)
 		require.Equal(t, want, cfg.ConnConfig.RuntimeParams["tcp_user_timeout"], url)
 		if want == "60000" && cfg.ConnConfig.Host != "db.example" {
 			require.Equal(t, "20", cfg.ConnConfig.RuntimeParams["tcp_keepalives_idle"], url)

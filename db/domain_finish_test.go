@@ -98,9 +98,9 @@ func TestFinishDomain(t *testing.T) {
 		require.WithinRange(t, d.DeferredUntil, before.Add(2*time.Hour), b.clock(t).Add(2*time.Hour))
 		detail, err := b.Detail(t.Context(), b.run.ID, 9)
 		require.NoError(t, err)
-		require.Equal(t, []report.Troubled{{
-			Name: domain, Domain: domain, State: report.TroubledDeferred, Reason: "Retry-After", Until: d.DeferredUntil,
-		}}, detail.Troubled)
+		require.Equal(t, []report.Obstacle{{
+			Name: domain, Domain: domain, State: report.ObstacleDeferred, Reason: "Retry-After", Until: d.DeferredUntil,
+		}}, detail.Obstacles)
 		require.Zero(t, b.progress(t).Active)
 	})
 

@@ -16,11 +16,11 @@ import (
 // Domains lists domains. It reads them all.
 func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error) {
 	p := dbsqlc.DomainListParams{
-		Sort: q.Sort, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due, Waits: string(q.Waits),
+		Sort: q.Sort, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due, Waits: string(q.WaitReason),
 		Status: valueOrNil(string(q.Status)), Source: valueOrNil(q.Source), Language: valueOrNil(q.Language),
 	}
 	rows, err := readAll(ctx, s, func(q *dbsqlc.Queries) ([]dbsqlc.Domain, error) { return q.DomainList(ctx, p) })
-	return mapped(rows, domainListing), translate("list domains", err)
+	return mapRows(rows, domainListing), translate("list domains", err)
 }
 
 func domainListing(d dbsqlc.Domain) report.DomainListing {
@@ -38,17 +38,17 @@ func domainListing(d dbsqlc.Domain) report.DomainListing {
 }
 
 const (
-	domainsCounted = 500
-	// domainsPrioritized is the number of domains in one transaction that computes priorities, and
-	// prioritizeParallel the number of such transactions at a time.
-	domainsPrioritized = 5000
-	prioritizeParallel = 4
+	countBatch = 500
+	// priorityBatch is the number of domains in one transaction that computes priorities, and
+	// maxPriorityBatches the number of such transactions at a time.
+	priorityBatch      = 5000
+	maxPriorityBatches = 4
 )
 
 // CountDomains counts the pages and attempts of all domains, and reports its progress to told.
-func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) error {
-	return batches(ctx, "count domains", domainsCounted, told, func(after int64) (int64, error) {
-		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: domainsCounted})
+func (s *Store) CountDomains(ctx context.Context, onProgress func(domains int64)) error {
+	return runBatches(ctx, "count domains", countBatch, onProgress, func(after int64) (int64, error) {
+		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: countBatch})
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
@@ -62,16 +62,16 @@ func (s *Store) CountDomains(ctx context.Context, told func(domains int64)) erro
 }
 
 // PrioritizeDomains computes the priorities of all domains, in steps like CountDomains.
-func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64)) error {
+func (s *Store) PrioritizeDomains(ctx context.Context, onProgress func(domains int64)) error {
 	last, err := s.q.DomainsMaxID(ctx)
 	if err != nil {
 		return translate("compute priorities", err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(prioritizeParallel)
-	for after := int64(0); after < last && ctx.Err() == nil; after += domainsPrioritized {
-		told(min(after, last))
-		p := dbsqlc.DomainsPrioritizeParams{After: after, UpToID: after + domainsPrioritized}
+	group.SetLimit(maxPriorityBatches)
+	for after := int64(0); after < last && ctx.Err() == nil; after += priorityBatch {
+		onProgress(min(after, last))
+		p := dbsqlc.DomainsPrioritizeParams{After: after, UpToID: after + priorityBatch}
 		group.Go(func() error {
 			return retry(ctx, "compute priorities", func() error { return s.q.DomainsPrioritize(ctx, p) })
 		})
@@ -81,9 +81,9 @@ func (s *Store) PrioritizeDomains(ctx context.Context, told func(domains int64))
 
 // GroupDomains recomputes the registered domains of all domains, in steps like CountDomains,
 // because the version that found them had another public suffix list.
-func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) error {
-	return batches(ctx, "group domains", domainsPrioritized, told, func(after int64) (int64, error) {
-		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: domainsPrioritized})
+func (s *Store) GroupDomains(ctx context.Context, onProgress func(domains int64)) error {
+	return runBatches(ctx, "group domains", priorityBatch, onProgress, func(after int64) (int64, error) {
+		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: priorityBatch})
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
@@ -95,15 +95,15 @@ func (s *Store) GroupDomains(ctx context.Context, told func(domains int64)) erro
 	})
 }
 
-// batches calls next with its last result until that is 0, and reports its progress to told.
-func batches(ctx context.Context, what string, size int64, told func(int64), next func(after int64) (int64, error)) error {
+// runBatches calls next with its last result until that is 0, and reports its progress to told.
+func runBatches(ctx context.Context, op string, size int64, onProgress func(int64), next func(after int64) (int64, error)) error {
 	for after, n := int64(0), size; ; n += size {
-		last, err := retryConflicts(ctx, what, func() (int64, error) { return next(after) })
+		last, err := retryConflicts(ctx, op, func() (int64, error) { return next(after) })
 		if err != nil || last == 0 {
 			return err
 		}
 		after = last
-		told(n)
+		onProgress(n)
 	}
 }
 

@@ -17,20 +17,21 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// CrowdRun stores whether a run has more due domains than may be active. full is set at the limit.
-func (s *Store) CrowdRun(ctx context.Context, runID int64, full bool) error {
+// MarkRunCrowded stores whether a run has more due domains than may be active. full is set at the
+// limit.
+func (s *Store) MarkRunCrowded(ctx context.Context, runID int64, full bool) error {
 	return translate("store the crowd of a run", s.q.RunSetHasWaitingDomains(ctx, dbsqlc.RunSetHasWaitingDomainsParams{RunID: runID, AtCapacity: full}))
 }
 
-// expireMost bounds the claims that one call ends.
-const expireMost = 10_000
+// maxExpiredClaims bounds the claims that one call ends.
+const maxExpiredClaims = 10_000
 
 // ExpireClaims ends expired claims on domains, and returns their number. A workflow that still
 // runs takes its claim again with its next request.
 func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
 	var n int32
 	err := s.change(ctx, "end claims", func(q *dbsqlc.Queries) error {
-		domains, err := q.ClaimsExpired(ctx, expireMost)
+		domains, err := q.ClaimsExpired(ctx, maxExpiredClaims)
 		if err != nil || len(domains) == 0 {
 			return err
 		}
@@ -46,17 +47,17 @@ func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
 
 // ClaimDomains claims up to most domains with due work for a run: those with the fewest turns, by
 // priority. The claims last crawl.ClaimStart; the first request renews them.
-func (s *Store) ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error) {
+func (s *Store) ClaimDomains(ctx context.Context, runID int64, limit int) ([]string, error) {
 	return retryConflicts(ctx, "claim domains", func() ([]string, error) {
 		return s.q.DomainsClaim(ctx, dbsqlc.DomainsClaimParams{
-			RunID: runID, Max: int32(most), ClaimMs: ms(crawl.ClaimStart), //nolint:gosec // bounded by Settings
+			RunID: runID, Max: int32(limit), ClaimMs: ms(crawl.ClaimStart), //nolint:gosec // bounded by Settings
 		})
 	})
 }
 
 // RenewClaim extends a domain's claim to span from now on.
-func (s *Store) RenewClaim(ctx context.Context, domain string, span time.Duration) error {
-	err := s.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{Domain: domain, ClaimMs: ms(span)})
+func (s *Store) RenewClaim(ctx context.Context, domain string, duration time.Duration) error {
+	err := s.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{Domain: domain, ClaimMs: ms(duration)})
 	return translate("renew the claim on "+domain, err)
 }
 
@@ -81,8 +82,8 @@ func (s *Store) FinishDomain(
 			return nil
 		}
 		return q.DomainFinish(ctx, dbsqlc.DomainFinishParams{
-			Domain: domain, Deferred: timeOrNil(end.Deferred), WindowOpensAt: timeOrNil(end.Opens), Reason: end.Reason,
-			YieldingRunIds: end.Yields,
+			Domain: domain, Deferred: timeOrNil(end.DeferredUntil), WindowOpensAt: timeOrNil(end.WindowOpensAt), Reason: end.Reason,
+			YieldingRunIds: end.YieldingRunIDs,
 		})
 	})
 	if err != nil || !finished {
@@ -101,23 +102,23 @@ func (s *Store) RefuseDomain(ctx context.Context, domain string, addr netip.Addr
 // PermitNetworks lifts the deferral of domains whose refused address is in one of these networks,
 // which are allowed now. It returns the number of domains.
 func (s *Store) PermitNetworks(ctx context.Context, networks []netip.Prefix) (int, error) {
-	texts := mapped(networks, func(n netip.Prefix) string { return n.Masked().String() })
+	texts := mapRows(networks, func(n netip.Prefix) string { return n.Masked().String() })
 	n, err := retryConflicts(ctx, "permit networks", func() (int32, error) { return s.q.DomainsLiftRefusal(ctx, texts) })
 	return int(n), err
 }
 
 const (
-	// runsMost bounds the runs of DomainRuns.
-	runsMost = 100
-	// recentShown bounds the attempts and the traps in a report.
-	recentShown = 10
-	// patternsRead bounds the patterns that a report reads.
-	patternsRead = 200
+	// maxDomainRuns bounds the runs of DomainRuns.
+	maxDomainRuns = 100
+	// maxRecentShown bounds the attempts and the traps in a report.
+	maxRecentShown = 10
+	// maxPatternsRead bounds the patterns that a report reads.
+	maxPatternsRead = 200
 )
 
 // DomainRuns returns the names of the running runs with the domain.
 func (s *Store) DomainRuns(ctx context.Context, domain string) ([]string, error) {
-	names, err := s.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: domain, Max: runsMost})
+	names, err := s.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: domain, Max: maxDomainRuns})
 	return names, translate("list the runs of "+domain, err)
 }
 
@@ -137,9 +138,9 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	}
 	robots, err := s.q.RobotsOfDomain(ctx, domain)
 	runs, err2 := s.q.DomainTotals(ctx, domain)
-	recent, err3 := s.History(ctx, domain, "", time.Time{}, recentShown)
-	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: s.shownBound})
-	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: domain, Max: patternsRead})
+	recent, err3 := s.History(ctx, domain, "", time.Time{}, maxRecentShown)
+	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: s.maxShownCount})
+	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: domain, Max: maxPatternsRead})
 	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
@@ -152,11 +153,11 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	if rep.Priority, err = s.priorityParts(ctx, domain); err != nil {
 		return rep, err
 	}
-	rep.Pending, rep.PendingMore, rep.Recent = open.Open, open.Open >= int64(s.shownBound), recent
+	rep.Pending, rep.HasMorePending, rep.Recent = open.Open, open.Open >= int64(s.maxShownCount), recent
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue
 	}
-	rep.Traps = stopped(patterns)
+	rep.Traps = exhaustedTraps(patterns)
 	for _, r := range robots {
 		rep.Robots = append(rep.Robots, robotsReport(r))
 	}
@@ -182,12 +183,13 @@ func (s *Store) priorityParts(ctx context.Context, domain string) (map[string]fl
 	return parts, translate("read the priority of "+domain, err)
 }
 
-// stopped returns at most recentShown patterns that the latest run does not request any more.
-func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
-	known := make(map[string]crawl.PatternFacts, len(rows))
+// exhaustedTraps returns at most maxRecentShown patterns that the latest run does not request any
+// more.
+func exhaustedTraps(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
+	factsByPattern := make(map[string]crawl.PatternFacts, len(rows))
 	wider := make(map[string]bool)
 	for _, r := range rows {
-		known[r.Pattern] = crawl.PatternFacts{
+		factsByPattern[r.Pattern] = crawl.PatternFacts{
 			Pattern: r.Pattern, Seen: int(r.Seen), Duplicates: int(r.Duplicates), Copies: int(r.Copies),
 		}
 		for _, p := range traps.Parents(r.Pattern) {
@@ -200,9 +202,9 @@ func stopped(rows []dbsqlc.DomainPatternsRow) (found []crawl.Trap) {
 		}
 		var patterns []crawl.PatternFacts
 		for _, p := range append(traps.Parents(r.Pattern), r.Pattern) {
-			patterns = append(patterns, known[p])
+			patterns = append(patterns, factsByPattern[p])
 		}
-		if trap, spent := traps.FindPattern(patterns); spent && len(found) < recentShown {
+		if trap, spent := traps.FindPattern(patterns); spent && len(found) < maxRecentShown {
 			found = append(found, trap)
 		}
 	}
@@ -217,7 +219,7 @@ func (s *Store) ResetTraps(ctx context.Context, domain string) error {
 func robotsReport(r dbsqlc.RobotsOfDomainRow) report.Robots {
 	return report.Robots{
 		Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
-		CrawlDelay: converted(r.CrawlDelayMs, durationMS), VisitTimes: valueOf(r.VisitTimes), Sitemaps: r.Sitemaps,
+		CrawlDelay: convertPtr(r.CrawlDelayMs, durationMS), VisitTimes: valueOf(r.VisitTimes), Sitemaps: r.Sitemaps,
 		StatusCode: int16Of(r.StatusCode),
 		Failures:   int(r.Failures), FailingAt: valueOf(r.FailingSince), ReadAt: valueOf(r.ReadAt),
 		FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
@@ -242,8 +244,8 @@ func (s *Store) domainRun(r dbsqlc.DomainTotalsRow) (report.DomainRun, error) {
 		Totals: report.Totals{
 			Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx,
 			Blocked5xx: r.Blocked5xx, Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes,
-			Asked: r.Requests, NoFollow: r.NoFollow, Skips: skips,
-			ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
+			RequestCount: r.Requests, NoFollow: r.NoFollow, Skips: skips,
+			ImagesFound: r.ImagesFound, ImageRequests: r.ImagesStarted, ImagesStored: r.ImagesStored,
 		},
 	}, nil
 }

@@ -81,7 +81,7 @@ func TestNextDue(t *testing.T) {
 		rec, err := b.Record(t.Context(), attempted(linker.begin(t, "linker.example"), "linker.example",
 			links(t, "https://deferred.example/found")...))
 		require.NoError(t, err)
-		require.True(t, rec.News)
+		require.True(t, rec.HasNewWork)
 		require.Empty(t, linker.claim(t, 10), "a link does not end it")
 		require.True(t, until.Equal(linker.nextDue(t)))
 		require.Equal(t, until, b.domain(t, domain).DeferredUntil)
@@ -155,7 +155,7 @@ func TestSpentBudgetsAreNotDue(t *testing.T) {
 		rec, err := b.Record(t.Context(), attempted(b.begin(t, "fan.example"), "fan.example",
 			links(t, "https://popular.example/4")...))
 		require.NoError(t, err)
-		require.False(t, rec.News)
+		require.False(t, rec.HasNewWork)
 		require.Contains(t, b.crawls(t), "https://popular.example/4")
 		require.Empty(t, b.claim(t, 10))
 		b.ensureRun(t, "popular.example", settings.Settings{MaxPagesPerDomain: new(int64(9))})
@@ -181,7 +181,7 @@ func TestEndOfADomainThatIsClosed(t *testing.T) {
 	ended := func(t *testing.T, b *bundle, domain string) {
 		t.Helper()
 		n := b.next(t, domain)
-		require.Equal(t, decide.Finish, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Do)
+		require.Equal(t, decide.Finish, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Action)
 		require.True(t, b.end(t, domain, "closed"))
 		require.Empty(t, b.domain(t, domain).Claimed)
 		require.Empty(t, b.claim(t, 10))
@@ -259,7 +259,7 @@ func TestNoWakeIsLost(t *testing.T) {
 		require.Zero(t, b.finish(t, a).CrawlID)
 		b.raceWith(t, finishing(t), func() error {
 			_, err := b.SaveRobots(t.Context(), crawl.Robots{
-				Origin: "https://a.example", Domain: domainA, Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
+				Origin: "https://a.example", Domain: domainA, Verdict: crawl.RobotsAllowAll, Lifetime: crawl.Millis(time.Hour),
 			})
 			return err
 		})

@@ -28,7 +28,7 @@ func (s *Store) ExportPages(
 ) (pages []report.PageRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
-		ids, next, err = lastOf(s.q.ExportPageKeys(ctx, dbsqlc.ExportPageKeysParams{After: after.ID, Max: exportBatch}))
+		ids, next, err = withLastKey(s.q.ExportPageKeys(ctx, dbsqlc.ExportPageKeysParams{After: after.ID, Max: exportBatch}))
 	} else {
 		ids, next, err = s.exportPagesOfDomain(ctx, f.Domain, after, exportBatch)
 	}
@@ -63,16 +63,16 @@ func (s *Store) ExportPages(
 
 // exportPagesOfDomain returns the ids of up to most next pages of a domain by URL.
 func (s *Store) exportPagesOfDomain(
-	ctx context.Context, domain string, after report.ExportKey, most int32,
+	ctx context.Context, domain string, after report.ExportKey, limit int32,
 ) (ids []int64, next report.ExportKey, err error) {
-	rows, err := s.q.ExportPageKeysOfDomain(ctx, dbsqlc.ExportPageKeysOfDomainParams{Domain: domain, After: after.URL, Max: most})
+	rows, err := s.q.ExportPageKeysOfDomain(ctx, dbsqlc.ExportPageKeysOfDomainParams{Domain: domain, After: after.URL, Max: limit})
 	for _, r := range rows {
 		ids, next = append(ids, r.ID), report.ExportKey{URL: r.Url}
 	}
 	return ids, next, err
 }
 
-func lastOf(ids []int64, err error) ([]int64, report.ExportKey, error) {
+func withLastKey(ids []int64, err error) ([]int64, report.ExportKey, error) {
 	var last report.ExportKey
 	if len(ids) > 0 {
 		last.ID = ids[len(ids)-1]
@@ -87,7 +87,7 @@ func (s *Store) exportPagesWith(
 	if f.Domain != "" {
 		return s.exportPagesOfDomain(ctx, f.Domain, after, exportLinkPages)
 	}
-	ids, next, err = lastOf(keys())
+	ids, next, err = withLastKey(keys())
 	return slices.Compact(ids), next, err
 }
 
@@ -102,7 +102,7 @@ func (s *Store) ExportLinks(
 		return nil, after, translate("list the next links", err)
 	}
 	rows, err := s.q.ExportLinks(ctx, dbsqlc.ExportLinksParams{Ids: ids, Since: timeOrNil(f.Since)})
-	links = mapped(rows, func(r dbsqlc.ExportLinksRow) report.LinkRow {
+	links = mapRows(rows, func(r dbsqlc.ExportLinksRow) report.LinkRow {
 		return report.LinkRow{
 			FromID: r.FromID, FromURL: r.FromUrl, FromDomain: r.FromDomain, ToID: r.ToID,
 			Link: linkReport(dbsqlc.LinksToPageRow{
@@ -140,7 +140,7 @@ func (s *Store) ExportCrawls(
 		Ids: ids, Since: timeOrNil(f.Since), Before: timeOrNil(f.Before), Movable: f.Movable,
 		RunID: f.RunID, Outcome: valueOrNil(dbsqlc.CrawlOutcome(f.Outcome)),
 	})
-	crawls = mapped(rows, func(r dbsqlc.ExportCrawlsRow) report.CrawlRow {
+	crawls = mapRows(rows, func(r dbsqlc.ExportCrawlsRow) report.CrawlRow {
 		return report.CrawlRow{
 			ID: r.ID, PageID: r.PageID, PreviousID: r.PreviousID, Run: r.Run, Domain: r.Domain, URL: r.Url,
 			Kind: kinds.Kind(r.Kind), Prerequisite: r.Prerequisite, Outcome: crawl.Outcome(valueOf(r.Outcome)),
@@ -148,31 +148,31 @@ func (s *Store) ExportCrawls(
 			Unchanged: valueOf(r.UnchangedReason), ContentType: valueOf(r.ContentType), Bytes: r.Bytes,
 			Truncated: valueOf(r.Truncated), IP: r.Ip, Depth: int(r.Depth), Redirects: int(r.Redirects),
 			ScheduledFor: r.ScheduledFor, CompletedAt: r.CompletedAt,
-			Duration: converted(r.DurationMs, func(n int32) crawl.Millis { return crawl.MillisOf(int64(n)) }),
-			Delay:    converted(r.DelayMs, crawl.MillisOf), DelayReason: valueOf(r.DelayReason),
-			RetryAfter: converted(r.RetryAfterMs, crawl.MillisOf), Lost: r.Lost, Worker: r.Worker,
-			Attempt: int(r.Attempt), Again: r.IsRevisit, RobotsVersion: r.RobotsVersion,
-			IPDelay: converted(r.IpDelayMs, crawl.MillisOf), Subnet: r.Subnet, SubnetDelay: converted(r.SubnetDelayMs, crawl.MillisOf),
-			Registered: valueOf(r.Registered), RegisteredDelay: converted(r.RegisteredDelayMs, crawl.MillisOf),
+			Duration: convertPtr(r.DurationMs, func(n int32) crawl.Millis { return crawl.MillisOf(int64(n)) }),
+			Delay:    convertPtr(r.DelayMs, crawl.MillisOf), DelayReason: valueOf(r.DelayReason),
+			RetryAfter: convertPtr(r.RetryAfterMs, crawl.MillisOf), Lost: r.Lost, Worker: r.Worker,
+			Attempt: int(r.Attempt), IsRevisit: r.IsRevisit, RobotsVersion: r.RobotsVersion,
+			IPDelay: convertPtr(r.IpDelayMs, crawl.MillisOf), Subnet: r.Subnet, SubnetDelay: convertPtr(r.SubnetDelayMs, crawl.MillisOf),
+			Registered: valueOf(r.Registered), RegisteredDelay: convertPtr(r.RegisteredDelayMs, crawl.MillisOf),
 		}
 	})
 	slices.SortFunc(crawls, func(a, b report.CrawlRow) int { return cmp.Compare(a.ID, b.ID) })
 	return crawls, next, translate("read attempts", err)
 }
 
-// laterBy bounds how much later than a crawl another one with a smaller id may have been made,
+// maxIDSkew bounds how much later than a crawl another one with a smaller id may have been made,
 // with a wide margin over the duration of a transaction.
-const laterBy = time.Hour
+const maxIDSkew = time.Hour
 
 // exportCrawlKeys returns the next ids; empty once all that follow are too new for the filter.
 func (s *Store) exportCrawlKeys(
 	ctx context.Context, f report.ExportFilter, after report.ExportKey,
 ) (ids []int64, next report.ExportKey, err error) {
 	rows, err := s.q.ExportCrawlKeys(ctx, dbsqlc.ExportCrawlKeysParams{After: after.ID, Max: exportBatch})
-	if len(rows) > 0 && !f.Before.IsZero() && rows[0].CreatedAt.After(f.Before.Add(laterBy)) {
+	if len(rows) > 0 && !f.Before.IsZero() && rows[0].CreatedAt.After(f.Before.Add(maxIDSkew)) {
 		return nil, after, err
 	}
-	return lastOf(mapped(rows, func(r dbsqlc.ExportCrawlKeysRow) int64 { return r.ID }), err)
+	return withLastKey(mapRows(rows, func(r dbsqlc.ExportCrawlKeysRow) int64 { return r.ID }), err)
 }
 
 // ExportDomains reads domains as ExportPages reads pages.
@@ -181,22 +181,22 @@ func (s *Store) ExportDomains(
 ) (domains []report.DomainRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
-		ids, next, err = lastOf(s.q.ExportDomainKeys(ctx, dbsqlc.ExportDomainKeysParams{After: after.ID, Max: exportBatch}))
+		ids, next, err = withLastKey(s.q.ExportDomainKeys(ctx, dbsqlc.ExportDomainKeysParams{After: after.ID, Max: exportBatch}))
 	} else {
-		ids, next, err = lastOf(s.q.ExportDomainKey(ctx, dbsqlc.ExportDomainKeyParams{Domain: f.Domain, After: after.ID}))
+		ids, next, err = withLastKey(s.q.ExportDomainKey(ctx, dbsqlc.ExportDomainKeyParams{Domain: f.Domain, After: after.ID}))
 	}
 	if err != nil || len(ids) == 0 {
 		return nil, after, translate("list the next domains", err)
 	}
 	rows, err := s.q.ExportDomains(ctx, dbsqlc.ExportDomainsParams{Ids: ids, RunID: f.RunID})
-	domains = mapped(rows, func(r dbsqlc.ExportDomainsRow) report.DomainRow {
+	domains = mapRows(rows, func(r dbsqlc.ExportDomainsRow) report.DomainRow {
 		return report.DomainRow{
 			ID: r.Domain.ID, DomainListing: domainListing(r.Domain), Controls: r.Controls, CrawlDelay: crawl.MillisOf(r.CrawlDelayMs),
 			Sitemaps: r.Sitemaps, Seed: r.Seed, Runs: r.Runs, FoundAt: r.Domain.CreatedAt,
 			Totals: report.Totals{
 				Success: r.Success, BlockedRobots: r.BlockedRobots, Blocked4xx: r.Blocked4xx, Blocked5xx: r.Blocked5xx,
-				Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes, Asked: r.Requests, NoFollow: r.NoFollow,
-				ImagesFound: r.ImagesFound, ImagesAsked: r.ImagesStarted, ImagesStored: r.ImagesStored,
+				Timeout: r.Timeout, Failed: r.Failed, Skipped: r.Skipped, Bytes: r.Bytes, RequestCount: r.Requests, NoFollow: r.NoFollow,
+				ImagesFound: r.ImagesFound, ImageRequests: r.ImagesStarted, ImagesStored: r.ImagesStored,
 			},
 		}
 	})

@@ -16,7 +16,7 @@ var (
 
 // Outcome is what Record has returned.
 type Outcome struct {
-	crawl.Recorded
+	crawl.RecordResult
 	Err error
 }
 
@@ -41,7 +41,7 @@ func (s *Store) BeginTogether(ctx context.Context, starts ...crawl.Start) ([]cra
 // together has n calls wait for each other.
 func together[R any](g *groups[R], n int, queued func(), call func(int)) {
 	g.mu.Lock()
-	g.lanes += groupLanes
+	g.laneCount += groupLanes
 	g.mu.Unlock()
 	var all sync.WaitGroup
 	for i := range n {
@@ -54,8 +54,8 @@ func together[R any](g *groups[R], n int, queued func(), call func(int)) {
 	}
 	queued()
 	g.mu.Lock()
-	g.lanes -= groupLanes - 1
+	g.laneCount -= groupLanes - 1
 	g.mu.Unlock()
-	g.run()
+	g.serveLane()
 	all.Wait()
 }

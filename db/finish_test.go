@@ -25,7 +25,7 @@ func TestRecord(t *testing.T) {
 		n := b.beginAt(t, "success.example", address)
 		before := b.clock(t)
 		a := attempted(n, "success.example")
-		a.IP, a.StatusCode, a.ContentType, a.Bytes, a.Duration = address, 203, "text/html", 1234, crawl.Span(56*time.Millisecond)
+		a.IP, a.StatusCode, a.ContentType, a.Bytes, a.Duration = address, 203, "text/html", 1234, crawl.ElapsedMillis(56*time.Millisecond)
 		a.Page.Signals = &crawl.Signals{Title: "Title", Canonical: "https://success.example/canonical"}
 		a.Page.NoIndex, a.Page.NoFollow = true, true
 		b.finish(t, a)
@@ -40,12 +40,12 @@ func TestRecord(t *testing.T) {
 		c := page.Crawls[0]
 		require.WithinRange(t, c.CompletedAt, before, b.clock(t))
 		require.True(t, page.FetchedAt.Equal(c.CompletedAt))
-		require.Equal(t, report.Crawl{
+		require.Equal(t, report.Attempt{
 			ID: n.CrawlID, Kind: kinds.Page, Run: "success", Outcome: crawl.OutcomeSuccess, StatusCode: 203, Bytes: 1234,
 			ContentType: "text/html", IP: address, Duration: settings.Duration(56 * time.Millisecond),
 			ScheduledFor: c.ScheduledFor, CompletedAt: c.CompletedAt,
 		}, c)
-		require.Equal(t, report.Totals{Success: 1, Bytes: 1234, Asked: 1, NoFollow: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, Bytes: 1234, RequestCount: 1, NoFollow: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatCannotBeTriedAgain", func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestRecord(t *testing.T) {
 		require.True(t, page.FailedAt.Equal(page.Crawls[0].CompletedAt))
 		require.Equal(t, 404, page.Crawls[0].StatusCode)
 		require.Equal(t, "not there", page.Crawls[0].Error)
-		require.Equal(t, report.Totals{Blocked4xx: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Blocked4xx: 1, RequestCount: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatIsToBeTriedAgain", func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestRecord(t *testing.T) {
 		require.Equal(t, 2, second.Attempt)
 		b.finish(t, attempted(b.begin(t, "again.example"), "again.example"))
 		require.Equal(t, "fetched", b.page(t, "https://again.example/").Status)
-		require.Equal(t, report.Totals{Success: 1, Blocked5xx: 1, Asked: 2}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, Blocked5xx: 1, RequestCount: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("WhatRobotsForbidsWithoutARequest", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestRecord(t *testing.T) {
 		}
 		require.Equal(t, report.Totals{
 			Success: 1, BlockedRobots: 1, Blocked4xx: 1, Blocked5xx: 1, Timeout: 1, Failed: 1, Skipped: 1, Bytes: 1<<7 - 1,
-			Asked: 7, Skips: map[reasons.Reason]int64{reasons.Fresh: 1},
+			RequestCount: 7, Skips: map[reasons.Reason]int64{reasons.Fresh: 1},
 		}, b.progress(t).Totals)
 		rep, err := b.RunReport(t.Context(), b.run, 5)
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestRecordHappensOnce(t *testing.T) {
 			return err
 		})
 		require.ElementsMatch(t, []bool{true, false, false, false, false, false}, closed)
-		require.Equal(t, report.Totals{Timeout: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Timeout: 1, RequestCount: 1}, b.progress(t).Totals)
 		require.EqualValues(t, 3, one[int64](t, b, "SELECT count(*) FROM page_crawls WHERE run_id = $1", b.run.ID))
 	})
 
@@ -196,7 +196,7 @@ func TestRecordHappensOnce(t *testing.T) {
 		b.seed(t, "https://a.example/")
 		a := attempted(b.next(t, domainA), domainA)
 		a.Requested, a.StatusCode, a.Outcome = false, 0, crawl.OutcomeBlockedRobots
-		var rec crawl.Recorded
+		var rec crawl.RecordResult
 		b.race(t, "UPDATE page_crawls SET outcome = 'blocked_robots', completed_at = now()", func() (err error) {
 			rec, err = b.Record(t.Context(), settled(a))
 			return err
@@ -221,7 +221,7 @@ func TestRecordHappensOnce(t *testing.T) {
 		require.False(t, rec.Closed)
 		require.Equal(t, before, b.snapshot(t))
 		b.finish(t, attempted(heir, domainA))
-		require.Equal(t, report.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, Failed: 1, RequestCount: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("NotForARowThatWasNotBegun", func(t *testing.T) {
@@ -247,6 +247,6 @@ func TestRecordHappensOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, rec.Closed)
 		b.finish(t, attempted(n, "flight.example"))
-		require.Equal(t, report.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 1, RequestCount: 1}, b.progress(t).Totals)
 	})
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// ForgetStep is the number of pages whose texts are erased at once.
-const ForgetStep = 500
+// ForgetBatch is the number of pages whose texts are erased at once.
+const ForgetBatch = 500
 
-// NoteForgotten stores that all texts of a domain are erased.
-func (s *Store) NoteForgotten(ctx context.Context, domain string) error {
+// MarkForgotten stores that all texts of a domain are erased.
+func (s *Store) MarkForgotten(ctx context.Context, domain string) error {
 	return translate("store that "+domain+" is forgotten", s.q.ErasureComplete(ctx, domain))
 }
 
 // Forgotten reports whether a domain's texts are erased, or are to be; nil means neither.
-func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten, error) {
+func (s *Store) Forgotten(ctx context.Context, domain string) (*report.ErasureRequest, error) {
 	row, err := s.q.ErasureGet(ctx, domain)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // most were not
@@ -30,14 +30,14 @@ func (s *Store) Forgotten(ctx context.Context, domain string) (*report.Forgotten
 	return new(forgotten(row)), translate("check whether "+domain+" is forgotten", err)
 }
 
-// HalfForgotten returns up to most domains that may still have texts.
-func (s *Store) HalfForgotten(ctx context.Context, most int) ([]report.Forgotten, error) {
-	rows, err := s.q.ErasuresPending(ctx, int32Of(most))
-	return mapped(rows, forgotten), translate("find domains to forget", err)
+// UnfinishedForgets returns up to most domains that may still have texts.
+func (s *Store) UnfinishedForgets(ctx context.Context, limit int) ([]report.ErasureRequest, error) {
+	rows, err := s.q.ErasuresPending(ctx, int32Of(limit))
+	return mapRows(rows, forgotten), translate("find domains to forget", err)
 }
 
-func forgotten(r dbsqlc.DomainErasure) report.Forgotten {
-	return report.Forgotten{Domain: r.Domain, AskedAt: r.RequestedAt, By: r.RequestedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
+func forgotten(r dbsqlc.DomainErasure) report.ErasureRequest {
+	return report.ErasureRequest{Domain: r.Domain, RequestedAt: r.RequestedAt, RequestedBy: r.RequestedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
 }
 
 // InFlight returns the end of the lease of a request to a domain, and of its claim; zero means not
@@ -54,9 +54,9 @@ func (s *Store) InFlight(ctx context.Context, domain string) (request, claim tim
 	return request, claim, err
 }
 
-// PagesOf returns at most ForgetStep pages of a domain after a URL, and the URL of the last.
+// PagesOf returns at most ForgetBatch pages of a domain after a URL, and the URL of the last.
 func (s *Store) PagesOf(ctx context.Context, domain, after string) (pages []int64, last string, err error) {
-	rows, err := s.q.ForgetNext(ctx, dbsqlc.ForgetNextParams{Domain: domain, After: after, Max: ForgetStep})
+	rows, err := s.q.ForgetNext(ctx, dbsqlc.ForgetNextParams{Domain: domain, After: after, Max: ForgetBatch})
 	for _, r := range rows {
 		pages, last = append(pages, r.ID), r.Url
 	}
@@ -76,25 +76,25 @@ func (s *Store) ForgetRobots(ctx context.Context, domain string) (int64, error) 
 // ForgetPatterns erases the next patterns of a domain, and returns the last; empty at the end.
 func (s *Store) ForgetPatterns(ctx context.Context, domain, after string) (last string, changed int64, err error) {
 	row, err := retryConflicts(ctx, "erase patterns of pages", func() (dbsqlc.ForgetPatternsRow, error) {
-		return s.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, After: after, Max: ForgetStep})
+		return s.q.ForgetPatterns(ctx, dbsqlc.ForgetPatternsParams{Domain: domain, After: after, Max: ForgetBatch})
 	})
 	return row.Last, row.Changed, err
 }
 
-// ImagesNamed returns images on other hosts that pages of a domain name, by the images' page ids.
-func (s *Store) ImagesNamed(ctx context.Context, domain string, pages []int64) ([]int64, error) {
+// ImagesNamedBy returns images on other hosts that pages of a domain name, by the images' page ids.
+func (s *Store) ImagesNamedBy(ctx context.Context, domain string, pages []int64) ([]int64, error) {
 	named, err := s.q.ForgetForeignImages(ctx, dbsqlc.ForgetForeignImagesParams{Domain: domain, Pages: pages})
 	return named, translate("list images of pages", err)
 }
 
-// ImagesAlone returns the given images that no page of another domain names now.
-func (s *Store) ImagesAlone(ctx context.Context, domain string, images []int64) ([]int64, error) {
-	alone, err := s.q.ForgetUnsharedImages(ctx, dbsqlc.ForgetUnsharedImagesParams{Domain: domain, Pages: images})
-	return alone, translate("list pages of images", err)
+// UnsharedImages returns the given images that no page of another domain names now.
+func (s *Store) UnsharedImages(ctx context.Context, domain string, images []int64) ([]int64, error) {
+	unshared, err := s.q.ForgetUnsharedImages(ctx, dbsqlc.ForgetUnsharedImagesParams{Domain: domain, Pages: images})
+	return unshared, translate("list pages of images", err)
 }
 
-// OwnContent is a content that only these images have, by their page ids.
-type OwnContent struct {
+// UnsharedContent is a content that only these images have, by their page ids.
+type UnsharedContent struct {
 	SHA256 string
 	// Stored is set if its bytes or a small picture should be in the store.
 	Stored bool
@@ -102,10 +102,10 @@ type OwnContent struct {
 }
 
 // ImageContentsOf returns the contents that only these images have.
-func (s *Store) ImageContentsOf(ctx context.Context, images []int64) ([]OwnContent, error) {
+func (s *Store) ImageContentsOf(ctx context.Context, images []int64) ([]UnsharedContent, error) {
 	rows, err := s.q.ForgetContents(ctx, images)
-	return mapped(rows, func(r dbsqlc.ForgetContentsRow) OwnContent {
-		return OwnContent{SHA256: r.Sha256Hash, Stored: r.Stored, Images: r.Pages}
+	return mapRows(rows, func(r dbsqlc.ForgetContentsRow) UnsharedContent {
+		return UnsharedContent{SHA256: r.Sha256Hash, Stored: r.Stored, Images: r.Pages}
 	}), translate("list contents of images", err)
 }
 
@@ -117,11 +117,11 @@ func (s *Store) ForgetImages(ctx context.Context, images []int64) (int64, error)
 
 // UnusedContents returns the next contents without an image, and the last one read; empty at the
 // end.
-func (s *Store) UnusedContents(ctx context.Context, after string) (unused []OwnContent, last string, err error) {
-	rows, err := s.q.ForgetContentsAfter(ctx, dbsqlc.ForgetContentsAfterParams{After: after, Max: ForgetStep})
+func (s *Store) UnusedContents(ctx context.Context, after string) (unused []UnsharedContent, last string, err error) {
+	rows, err := s.q.ForgetContentsAfter(ctx, dbsqlc.ForgetContentsAfterParams{After: after, Max: ForgetBatch})
 	for _, r := range rows {
 		if last = r.Sha256Hash; !r.IsUsed {
-			unused = append(unused, OwnContent{SHA256: r.Sha256Hash, Stored: r.Stored})
+			unused = append(unused, UnsharedContent{SHA256: r.Sha256Hash, Stored: r.Stored})
 		}
 	}
 	return unused, last, translate("list unused contents", err)
@@ -143,15 +143,16 @@ type PendingAttempt struct {
 // PendingOf returns the open attempts at pages.
 func (s *Store) PendingOf(ctx context.Context, pages []int64) ([]PendingAttempt, error) {
 	rows, err := s.q.ForgetPending(ctx, pages)
-	return mapped(rows, func(r dbsqlc.ForgetPendingRow) PendingAttempt {
+	return mapRows(rows, func(r dbsqlc.ForgetPendingRow) PendingAttempt {
 		return PendingAttempt{r.ID, r.Domain, r.Url, r.Run, kinds.Kind(r.Kind), r.InFlight}
 	}), translate("list pending pages", err)
 }
 
-// PagesCalled returns linked pages of other domains that a search finds by the texts of links.
-func (s *Store) PagesCalled(ctx context.Context, domain string, pages []int64) ([]int64, error) {
-	called, err := s.q.ForgetAnchoredPages(ctx, dbsqlc.ForgetAnchoredPagesParams{Domain: domain, Pages: pages})
-	return called, translate("read link texts of pages", err)
+// PagesFoundByAnchors returns linked pages of other domains that a search finds by the texts of
+// links.
+func (s *Store) PagesFoundByAnchors(ctx context.Context, domain string, pages []int64) ([]int64, error) {
+	pageIDs, err := s.q.ForgetAnchoredPages(ctx, dbsqlc.ForgetAnchoredPagesParams{Domain: domain, Pages: pages})
+	return pageIDs, translate("read link texts of pages", err)
 }
 
 // linkedOf returns the indexed pages of other domains that a domain's pages link to.
@@ -162,11 +163,11 @@ func (s *Store) linkedOf(ctx context.Context, domain string) (map[int64]bool, er
 		if err != nil || len(pages) == 0 {
 			return linked, err
 		}
-		some, err := s.q.ForgetLinked(ctx, dbsqlc.ForgetLinkedParams{Domain: domain, Pages: pages})
+		chunk, err := s.q.ForgetLinked(ctx, dbsqlc.ForgetLinkedParams{Domain: domain, Pages: pages})
 		if err != nil {
 			return nil, translate("read links of pages", err)
 		}
-		for _, page := range some {
+		for _, page := range chunk {
 			linked[page] = true
 		}
 		after = last
@@ -178,8 +179,8 @@ func (s *Store) isForgotten(ctx context.Context, domain string, linked map[int64
 	if slices.ContainsFunc(dead, func(page int64) bool { return linked[page] }) {
 		return true, nil
 	}
-	for some := range slices.Chunk(dead, 10*ForgetStep) {
-		n, err := s.q.ForgetCount(ctx, dbsqlc.ForgetCountParams{Domain: domain, Pages: some})
+	for chunk := range slices.Chunk(dead, 10*ForgetBatch) {
+		n, err := s.q.ForgetCount(ctx, dbsqlc.ForgetCountParams{Domain: domain, Pages: chunk})
 		if n > 0 || err != nil {
 			return n > 0, translate("check for erased pages", err)
 		}

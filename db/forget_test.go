@@ -33,33 +33,33 @@ func TestForgetIsStoredWithTheBlock(t *testing.T) {
 	block("ada", "by mail")
 	facts, err := b.Facts(ctx, domainA)
 	require.NoError(t, err)
-	_, forbidden := facts.Domain.Controls.Forbidding(facts.Now)
+	_, forbidden := facts.Domain.Controls.FirstForbidding(facts.Now)
 	require.True(t, forbidden)
-	open, err := b.HalfForgotten(ctx, 10)
+	open, err := b.UnfinishedForgets(ctx, 10)
 	require.NoError(t, err)
 	require.Len(t, open, 1)
 	require.Equal(t, domainA, open[0].Domain)
-	require.Equal(t, "ada", open[0].By)
+	require.Equal(t, "ada", open[0].RequestedBy)
 	require.Zero(t, open[0].DoneAt)
-	asked := open[0].AskedAt
+	asked := open[0].RequestedAt
 
 	block("bob", "again")
 	again, err := b.Forgotten(ctx, domainA)
 	require.NoError(t, err)
-	require.True(t, again.AskedAt.Equal(asked), "it goes on with what was begun")
+	require.True(t, again.RequestedAt.Equal(asked), "it goes on with what was begun")
 	require.Equal(t, "again", again.Reason)
-	require.NoError(t, b.NoteForgotten(ctx, domainA))
+	require.NoError(t, b.MarkForgotten(ctx, domainA))
 	done, err := b.Domain(ctx, domainA)
 	require.NoError(t, err)
 	require.False(t, done.Forgotten.DoneAt.Before(asked))
-	open, err = b.HalfForgotten(ctx, 10)
+	open, err = b.UnfinishedForgets(ctx, 10)
 	require.NoError(t, err)
 	require.Empty(t, open)
 	block("cyd", "once more")
 	later, err := b.Forgotten(ctx, domainA)
 	require.NoError(t, err)
 	require.Zero(t, later.DoneAt)
-	require.True(t, later.AskedAt.After(asked), "that was done: it begins anew")
+	require.True(t, later.RequestedAt.After(asked), "that was done: it begins anew")
 }
 
 func TestForgetPages(t *testing.T) {
@@ -121,7 +121,7 @@ func TestForgetPatterns(t *testing.T) {
 	for after := ""; ; {
 		last, changed, err := b.ForgetPatterns(t.Context(), "a.example", after)
 		require.NoError(t, err)
-		require.LessOrEqual(t, changed, int64(db.ForgetStep))
+		require.LessOrEqual(t, changed, int64(db.ForgetBatch))
 		total += changed
 		if after = last; last == "" {
 			break
@@ -156,10 +156,10 @@ func TestForgetImages(t *testing.T) {
 	pages, _, err := b.PagesOf(ctx, "a.example", "")
 	require.NoError(t, err)
 
-	named, err := b.ImagesNamed(ctx, "a.example", pages)
+	named, err := b.ImagesNamedBy(ctx, "a.example", pages)
 	require.NoError(t, err)
 	require.Len(t, named, 3, "alone, both and the other shared one")
-	alone, err := b.ImagesAlone(ctx, "a.example", named)
+	alone, err := b.UnsharedImages(ctx, "a.example", named)
 	require.NoError(t, err)
 	require.Contains(t, alone, b.idOf(t, "https://cdn.example/alone"))
 	require.NotContains(t, alone, b.idOf(t, "https://cdn.example/both"))
@@ -281,9 +281,9 @@ func TestForgetIndexed(t *testing.T) {
 		dbtest.WriteKeywords(t, b.Store)
 	}
 	b.exec(t, "INSERT INTO page_links (from_page_id, to_page_id, anchor) VALUES ($1, $2, 'anchorage')", b.idOf(t, page), b.idOf(t, linked))
-	_, err := b.FoldAnchors(ctx, []crawl.AnchorTerms{{Page: b.idOf(t, linked), Terms: "anchorage:1"}})
+	_, err := b.StoreAnchors(ctx, []crawl.AnchorTerms{{Page: b.idOf(t, linked), Terms: "anchorage:1"}})
 	require.NoError(t, err)
-	called, err := b.PagesCalled(ctx, "a.example", []int64{b.idOf(t, page)})
+	called, err := b.PagesFoundByAnchors(ctx, "a.example", []int64{b.idOf(t, page)})
 	require.NoError(t, err)
 	require.Equal(t, []int64{b.idOf(t, linked)}, called)
 	for forget() > 0 {
@@ -294,7 +294,7 @@ func TestForgetIndexed(t *testing.T) {
 
 	_, err = b.ForgetPages(ctx, []int64{b.idOf(t, page)})
 	require.NoError(t, err)
-	_, err = b.FoldAnchors(ctx, []crawl.AnchorTerms{{Page: b.idOf(t, linked)}})
+	_, err = b.StoreAnchors(ctx, []crawl.AnchorTerms{{Page: b.idOf(t, linked)}})
 	require.NoError(t, err)
 	require.Positive(t, word("harbour"))
 	require.Positive(t, word("anchorage"))

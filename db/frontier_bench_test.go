@@ -93,7 +93,7 @@ func (f *frontier) dispatch(b *testing.B) {
 		require.NoError(b, err)
 		claimed, err := f.store.ClaimDomains(b.Context(), f.run, frontierClaim)
 		require.NoError(b, err)
-		require.NoError(b, f.store.CrowdRun(b.Context(), f.run, true))
+		require.NoError(b, f.store.MarkRunCrowded(b.Context(), f.run, true))
 		_, _, err = f.store.NextDue(b.Context(), f.run)
 		require.NoError(b, err)
 		if len(claimed) < frontierClaim {

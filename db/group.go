@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// groupMax and groupBytes bound the documents of one transaction.
-	groupMax   = 64
-	groupBytes = 4 << 20
+	// maxGroupSize and maxGroupBytes bound the documents of one transaction.
+	maxGroupSize  = 64
+	maxGroupBytes = 4 << 20
 	// groupLanes is the number of groups at a time: one waits for the disk, another computes.
 	groupLanes = 2
-	// groupsAhead bounds the documents that wait before room blocks.
-	groupsAhead = 2 * groupMax
-	// groupsPause bounds the wait of an idle lane for callers that left room.
-	groupsPause = 5 * time.Millisecond
-	// lingerMost bounds a document's wait for others: one lingerShare-th of its spare time.
-	lingerMost  = 20 * time.Millisecond
-	lingerShare = 50
-	// groupSpan bounds the transaction of a group, but not of a document that is taken alone.
-	groupSpan = 30 * time.Second
-	// lockstepMost bounds the wait of a group of Lockstep for completion.
-	lockstepMost = 10 * time.Second
+	// maxWaitingDocuments bounds the documents that wait before room blocks.
+	maxWaitingDocuments = 2 * maxGroupSize
+	// idleLaneWait bounds the wait of an idle lane for callers that left room.
+	idleLaneWait = 5 * time.Millisecond
+	// maxLinger bounds a document's wait for others: one lingerDivisor-th of its spare time.
+	maxLinger     = 20 * time.Millisecond
+	lingerDivisor = 50
+	// groupTimeout bounds the transaction of a group, but not of a document that is taken alone.
+	groupTimeout = 30 * time.Second
+	// maxLockstepWait bounds the wait of a group of Lockstep for completion.
+	maxLockstepWait = 10 * time.Second
 )
 
 // groups lets documents of different domains share transactions: documents that arrive during one
@@ -31,51 +31,51 @@ const (
 // failed group are taken alone, so that a bad one harms only itself. R is the result of a
 // document. Goroutines run only while a document or a caller waits.
 type groups[R any] struct {
-	// together takes an array of documents in one transaction, and alone an array of one. Results
+	// takeGroup takes an array of documents in one transaction, and alone an array of one. Results
 	// are keyed by place, from 1.
-	together func(ctx context.Context, docs []byte) (map[int]R, error)
-	alone    func(ctx context.Context, docs []byte) (R, error)
-	// most bounds the documents of a group; each waits for others for at least least.
-	most  int
-	least time.Duration
-	// told is called with each finished group.
-	told func(GroupTaken)
+	takeGroup func(ctx context.Context, docs []byte) (map[int]R, error)
+	takeOne   func(ctx context.Context, docs []byte) (R, error)
+	// maxSize bounds the documents of a group; each waits for others for at least least.
+	maxSize int
+	minWait time.Duration
+	// onGroup is called with each finished group.
+	onGroup func(GroupStats)
 
 	mu      sync.Mutex
 	waiting []*entry[R]
-	// kept are the callers that wait in room, in their order.
-	kept  []chan struct{}
-	lanes int
+	// blocked are the callers that wait in room, in their order.
+	blocked   []chan struct{}
+	laneCount int
 	// wake ends the wait of a lane when a document arrives.
 	wake chan struct{}
 }
 
 func newGroups[R any](
-	together func(context.Context, []byte) (map[int]R, error), alone func(context.Context, []byte) (R, error),
+	takeGroup func(context.Context, []byte) (map[int]R, error), takeOne func(context.Context, []byte) (R, error),
 ) *groups[R] {
-	return &groups[R]{together: together, alone: alone, most: groupMax, wake: make(chan struct{}, 1), told: func(GroupTaken) {}}
+	return &groups[R]{takeGroup: takeGroup, takeOne: takeOne, maxSize: maxGroupSize, wake: make(chan struct{}, 1), onGroup: func(GroupStats) {}}
 }
 
-// byPlace returns the results of a group by their places from 1.
-func byPlace[Row, R any](rows []Row, of func(Row) (place int32, value R)) map[int]R {
+// byPosition returns the results of a group by their places from 1.
+func byPosition[Row, R any](rows []Row, convert func(Row) (position int32, value R)) map[int]R {
 	values := make(map[int]R, len(rows))
 	for _, row := range rows {
-		place, value := of(row)
-		values[int(place)] = value
+		position, value := convert(row)
+		values[int(position)] = value
 	}
 	return values
 }
 
-// Lockstep makes attempts begin, release and be recorded in groups of n, for tests that count
+// SetLockstep makes attempts begin, release and be recorded in groups of n, for tests that count
 // costs. Call it before the store is used. An incomplete group waits at most ten seconds.
-func (s *Store) Lockstep(n int) {
-	s.begins.most, s.begins.least = n, lockstepMost
-	s.releases.most, s.releases.least = n, lockstepMost
-	s.records.most, s.records.least = n, lockstepMost
+func (s *Store) SetLockstep(n int) {
+	s.begins.maxSize, s.begins.minWait = n, maxLockstepWait
+	s.releases.maxSize, s.releases.minWait = n, maxLockstepWait
+	s.records.maxSize, s.records.minWait = n, maxLockstepWait
 }
 
-// GroupTaken describes a group of documents that shared a transaction.
-type GroupTaken struct {
+// GroupStats describes a group of documents that shared a transaction.
+type GroupStats struct {
 	Documents int
 	// Waited is the wait of the first document for the others.
 	Waited time.Duration
@@ -89,8 +89,8 @@ type entry[R any] struct {
 	// write appends the document as of now, of size bytes and at most entryMargin more.
 	write func(*bytes.Buffer)
 	size  int
-	// since is its arrival, by the latest time to take it.
-	since, by time.Time
+	// arrivedAt is its arrival, by the latest time to take it.
+	arrivedAt, deadline time.Time
 
 	ctx  context.Context //nolint:containedctx // it is the caller's, who waits
 	done chan result[R]
@@ -109,18 +109,18 @@ type result[R any] struct {
 func (g *groups[R]) do(
 	ctx context.Context, domain string, spare time.Duration, size int, write func(*bytes.Buffer),
 ) (R, error) {
-	linger := max(min(spare/lingerShare, lingerMost), g.least)
+	linger := max(min(spare/lingerDivisor, maxLinger), g.minWait)
 	now := time.Now()
 	e := &entry[R]{
-		domain: domain, write: write, size: size, by: now.Add(linger), since: now, ctx: ctx, done: make(chan result[R], 1),
+		domain: domain, write: write, size: size, deadline: now.Add(linger), arrivedAt: now, ctx: ctx, done: make(chan result[R], 1),
 	}
 	g.add(e)
 	select {
 	case res := <-e.done:
 		return res.value, res.err
 	case <-ctx.Done():
-		var none R
-		return none, ctx.Err()
+		var zero R
+		return zero, ctx.Err()
 	}
 }
 
@@ -129,9 +129,9 @@ func (g *groups[R]) add(e *entry[R]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, e)
-	if g.lanes < groupLanes {
-		g.lanes++
-		go g.run()
+	if g.laneCount < groupLanes {
+		g.laneCount++
+		go g.serveLane()
 		return
 	}
 	select {
@@ -140,30 +140,30 @@ func (g *groups[R]) add(e *entry[R]) {
 	}
 }
 
-// room returns once fewer than groupsAhead documents wait, or the context ends. An attempt that
-// began earlier would only hold its slots while it waits.
-func (g *groups[R]) room(ctx context.Context) error {
+// awaitCapacity returns once fewer than maxWaitingDocuments documents wait, or the context ends. An
+// attempt that began earlier would only hold its slots while it waits.
+func (g *groups[R]) awaitCapacity(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	g.mu.Lock()
-	if len(g.waiting) < groupsAhead && len(g.kept) == 0 {
+	if len(g.waiting) < maxWaitingDocuments && len(g.blocked) == 0 {
 		g.mu.Unlock()
 		return nil
 	}
-	turn := make(chan struct{})
-	g.kept = append(g.kept, turn)
+	admitted := make(chan struct{})
+	g.blocked = append(g.blocked, admitted)
 	g.mu.Unlock()
 	select {
-	case <-turn: // a lane runs as long as a caller waits
+	case <-admitted: // a lane runs as long as a caller waits
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// run takes groups until neither documents nor callers wait.
-func (g *groups[R]) run() {
+// serveLane takes groups until neither documents nor callers wait.
+func (g *groups[R]) serveLane() {
 	for {
 		switch group, wait := g.next(); {
 		case len(group) > 0:
@@ -184,47 +184,47 @@ func (g *groups[R]) run() {
 func (g *groups[R]) next() ([]*entry[R], time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if wait := g.early(); wait > 0 {
+	if wait := g.groupWait(); wait > 0 {
 		return nil, wait
 	}
 	var group, rest []*entry[R]
-	taken, size := map[string]bool{}, 0
+	takenDomains, size := map[string]bool{}, 0
 	for _, e := range g.waiting {
 		switch {
 		case e.ctx.Err() != nil: // its caller has left
-		case taken[e.domain], len(group) >= g.most, size > 0 && size+e.size > groupBytes:
+		case takenDomains[e.domain], len(group) >= g.maxSize, size > 0 && size+e.size > maxGroupBytes:
 			rest = append(rest, e)
 		default:
-			taken[e.domain] = true
+			takenDomains[e.domain] = true
 			size += e.size
 			group = append(group, e)
 		}
 	}
 	g.waiting = rest
-	kept := len(g.kept) > 0
-	for range min(len(g.kept), max(groupsAhead-len(rest), 0)) {
-		close(g.kept[0])
-		g.kept = g.kept[1:]
+	hadBlocked := len(g.blocked) > 0
+	for range min(len(g.blocked), max(maxWaitingDocuments-len(rest), 0)) {
+		close(g.blocked[0])
+		g.blocked = g.blocked[1:]
 	}
 	switch {
 	case len(group) > 0:
 		return group, 0
-	case kept: // they are about to bring documents
-		return nil, groupsPause
+	case hadBlocked: // they are about to bring documents
+		return nil, idleLaneWait
 	}
-	g.lanes--
+	g.laneCount--
 	return nil, 0
 }
 
-// early returns the wait before a group is taken: 0 if it is full or a document has no time.
-func (g *groups[R]) early() time.Duration {
-	if len(g.waiting) == 0 || len(g.waiting) >= g.most || len(g.kept) > 0 {
+// groupWait returns the wait before a group is taken: 0 if it is full or a document has no time.
+func (g *groups[R]) groupWait() time.Duration {
+	if len(g.waiting) == 0 || len(g.waiting) >= g.maxSize || len(g.blocked) > 0 {
 		return 0
 	}
-	first := g.waiting[0].by
+	first := g.waiting[0].deadline
 	for _, e := range g.waiting[1:] {
-		if e.by.Before(first) {
-			first = e.by
+		if e.deadline.Before(first) {
+			first = e.deadline
 		}
 	}
 	return time.Until(first)
@@ -233,16 +233,16 @@ func (g *groups[R]) early() time.Duration {
 // take takes a group in one transaction. After a failure it takes each document alone, in the
 // background, because one document or a lock may be the cause.
 func (g *groups[R]) take(group []*entry[R]) {
-	ctx, cancel := context.WithTimeout(context.Background(), groupSpan)
+	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
 	began := time.Now()
-	values, err := g.together(ctx, documents(group...))
+	values, err := g.takeGroup(ctx, documents(group...))
 	failed := err != nil || len(values) != len(group)
-	g.told(GroupTaken{Documents: len(group), Waited: began.Sub(group[0].since), Took: time.Since(began), Failed: failed})
+	g.onGroup(GroupStats{Documents: len(group), Waited: began.Sub(group[0].arrivedAt), Took: time.Since(began), Failed: failed})
 	if failed {
 		for _, e := range group {
 			go func() {
-				value, err := retryConflicts(e.ctx, "", func() (R, error) { return g.alone(e.ctx, documents(e)) })
+				value, err := retryConflicts(e.ctx, "", func() (R, error) { return g.takeOne(e.ctx, documents(e)) })
 				e.done <- result[R]{value, err}
 			}()
 		}

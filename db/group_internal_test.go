@@ -50,38 +50,38 @@ func TestRoomInGroups(t *testing.T) {
 		return of()
 	}
 	for i := range groupLanes {
-		require.NoError(t, g.room(t.Context()))
+		require.NoError(t, g.awaitCapacity(t.Context()))
 		all.Go(func() { bring("first " + strconv.Itoa(i)) })
 		<-begun
 	}
-	for i := range groupsAhead {
-		require.NoError(t, g.room(t.Context()))
+	for i := range maxWaitingDocuments {
+		require.NoError(t, g.awaitCapacity(t.Context()))
 		all.Go(func() { bring(strconv.Itoa(i)) })
 		wait.Until(t, func() bool { return count(func() int { return len(g.waiting) }) == i+1 }, time.Minute, time.Microsecond)
 	}
 
-	const more = 5 * groupsAhead
+	const more = 5 * maxWaitingDocuments
 	for i := range more {
 		all.Go(func() {
-			if g.room(t.Context()) == nil && i%2 == 0 { // some find nothing to do
+			if g.awaitCapacity(t.Context()) == nil && i%2 == 0 { // some find nothing to do
 				bring("more " + strconv.Itoa(i))
 			}
 		})
 	}
 	gaveUp, giveUp := context.WithCancel(t.Context())
-	all.Go(func() { require.ErrorIs(t, g.room(gaveUp), context.Canceled) })
-	wait.Until(t, func() bool { return count(func() int { return len(g.kept) }) == more+1 }, time.Minute, time.Millisecond)
+	all.Go(func() { require.ErrorIs(t, g.awaitCapacity(gaveUp), context.Canceled) })
+	wait.Until(t, func() bool { return count(func() int { return len(g.blocked) }) == more+1 }, time.Minute, time.Millisecond)
 	require.Zero(t, taken.Load())
 	giveUp()
 	close(going)
 	all.Wait()
-	require.EqualValues(t, groupLanes+groupsAhead+more/2, taken.Load())
-	wait.Until(t, func() bool { return count(func() int { return g.lanes }) == 0 }, time.Minute, time.Millisecond)
+	require.EqualValues(t, groupLanes+maxWaitingDocuments+more/2, taken.Load())
+	wait.Until(t, func() bool { return count(func() int { return g.laneCount }) == 0 }, time.Minute, time.Millisecond)
 
-	require.NoError(t, g.room(t.Context()), "there is room where nothing waits")
+	require.NoError(t, g.awaitCapacity(t.Context()), "there is room where nothing waits")
 	ended, end := context.WithCancel(t.Context())
 	end()
-	require.ErrorIs(t, g.room(ended), context.Canceled)
+	require.ErrorIs(t, g.awaitCapacity(ended), context.Canceled)
 }
 
 // A document that has time waits for others, until one comes that has none.
@@ -95,7 +95,7 @@ func TestGroupsLinger(t *testing.T) {
 	}, nil)
 	patient := func(i int) {
 		g.add(&entry[int]{
-			domain: strconv.Itoa(i), by: time.Now().Add(time.Hour), write: write, ctx: t.Context(), done: make(chan result[int], 1),
+			domain: strconv.Itoa(i), deadline: time.Now().Add(time.Hour), write: write, ctx: t.Context(), done: make(chan result[int], 1),
 		})
 	}
 	for i := range 10 {
@@ -109,8 +109,8 @@ func TestGroupsLinger(t *testing.T) {
 	require.NoError(t, err, "nobody waits for long")
 	require.Equal(t, 1, <-sizes)
 
-	for i := range groupMax {
+	for i := range maxGroupSize {
 		patient(i)
 	}
-	require.Equal(t, groupMax, <-sizes, "nobody waits once the group is full")
+	require.Equal(t, maxGroupSize, <-sizes, "nobody waits once the group is full")
 }

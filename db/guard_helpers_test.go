@@ -84,10 +84,10 @@ func startOf(n view, domain, ip string) crawl.Start {
 	s := crawl.Start{
 		CrawlID: n.CrawlID, RunID: n.picked.ID, Domain: domain, Origin: n.Origin, URL: n.URL, Kind: n.picked.Crawl.Kind,
 		RetryPriority: retryPriority(*n.picked), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
-		Hold: crawl.Millis(longHold), Span: crawl.Millis(longHold), Claim: crawl.Millis(crawl.ClaimRenewed),
+		SlotHold: crawl.Millis(longHold), MaxDuration: crawl.Millis(longHold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	}
 	budgets := decide.BudgetsOf(*n.picked)
-	s.RunBudget, s.DomainBudget, s.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
+	s.RunBudget, s.DomainBudget, s.RegisteredBudget = budgets.Run, budgets.Domain, budgets.Registered
 	return s
 }
 
@@ -157,7 +157,7 @@ func (b *bundle) prerequisite(domain, ip string, ipDelay, subnetDelay time.Durat
 	return crawl.Start{
 		RunID: b.run.ID, Domain: domain, Origin: "http://" + domain, URL: "http://" + domain + "/robots.txt",
 		Kind: kinds.Robots, Prerequisite: true, Shared: shared(ip, ipDelay, subnetDelay),
-		Hold: crawl.Millis(longHold), Span: crawl.Millis(longHold), Claim: crawl.Millis(crawl.ClaimRenewed),
+		SlotHold: crawl.Millis(longHold), MaxDuration: crawl.Millis(longHold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	}
 }
 

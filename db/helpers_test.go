@@ -36,8 +36,8 @@ func setup(t *testing.T, set settings.Settings) *bundle {
 	return setupRun(t, "test", set)
 }
 
-// setupRun is setup with a name for the run. Subtests that run in parallel have databases of their own: in
-// one database, they would skip or wait for rows that others have locked.
+// setupRun is setup with a name for the run. Subtests that run in parallel have databases of their
+// own: in one database, they would skip or wait for rows that others have locked.
 func setupRun(t *testing.T, run string, set settings.Settings) *bundle {
 	t.Helper()
 	b := &bundle{Store: dbtest.New(t), held: &sync.Map{}}
@@ -70,7 +70,7 @@ func links(t testing.TB, raw ...string) []crawl.Link {
 	t.Helper()
 	found := make([]crawl.Link, 0, len(raw))
 	for _, u := range parse(t, raw...) {
-		found = append(found, crawl.Link{URL: u.String(), Domain: u.Domain(), Registered: u.PartOf(), Origin: u.Origin()})
+		found = append(found, crawl.Link{URL: u.String(), Domain: u.Domain(), Registered: u.RegisteredParent(), Origin: u.Origin()})
 	}
 	return found
 }

@@ -15,23 +15,23 @@ import (
 
 // History returns up to most closed attempts, the newest first. It filters by domain and
 // outcome, unless these are empty, and by the start since, unless that is zero.
-func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Crawl, error) {
+func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, limit int) ([]report.Attempt, error) {
 	p := dbsqlc.HistoryParams{
 		Outcome: valueOrNil(dbsqlc.CrawlOutcome(outcome)), Since: timeOrNil(since),
-		Max: int32(most), //nolint:gosec // the caller bounds it
+		Max: int32(limit), //nolint:gosec // the caller bounds it
 	}
 	if domain == "" {
 		rows, err := s.q.History(ctx, p)
-		return mapped(rows, crawlReport), translate("read the history", err)
+		return mapRows(rows, crawlReport), translate("read the history", err)
 	}
 	rows, err := s.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{Domain: domain, Outcome: p.Outcome, Since: p.Since, Max: p.Max})
-	return mapped(rows, func(r dbsqlc.HistoryOfDomainRow) report.Crawl {
+	return mapRows(rows, func(r dbsqlc.HistoryOfDomainRow) report.Attempt {
 		return crawlReport(dbsqlc.HistoryRow(r))
 	}), translate("read the history of "+domain, err)
 }
 
-func crawlReport(r dbsqlc.HistoryRow) report.Crawl {
-	return report.Crawl{
+func crawlReport(r dbsqlc.HistoryRow) report.Attempt {
+	return report.Attempt{
 		ID: r.ID, URL: r.Url, Domain: r.Domain, Kind: kinds.Kind(r.Kind), Run: r.Run, Outcome: crawl.Outcome(valueOf(r.Outcome)),
 		StatusCode: int16Of(r.StatusCode), Error: valueOf(r.ErrorMessage), Depth: int(r.Depth), Bytes: valueOf(r.Bytes),
 		Truncated: r.Truncated != nil, ContentType: valueOf(r.ContentType), IP: r.Ip,
@@ -43,11 +43,11 @@ func crawlReport(r dbsqlc.HistoryRow) report.Crawl {
 }
 
 // DomainHistory returns a domain's latest attempts, controls and robots.txt fetches, most of each.
-func (s *Store) DomainHistory(ctx context.Context, domain string, most int) (h report.DomainHistory, err error) {
-	if h.Attempts, err = s.History(ctx, domain, "", time.Time{}, most); err != nil {
+func (s *Store) DomainHistory(ctx context.Context, domain string, limit int) (h report.DomainHistory, err error) {
+	if h.Attempts, err = s.History(ctx, domain, "", time.Time{}, limit); err != nil {
 		return h, err
 	}
-	bound := int32(most) //nolint:gosec // the caller bounds it
+	bound := int32(limit) //nolint:gosec // the caller bounds it
 	controls, err := s.q.ControlsOfDomain(ctx, dbsqlc.ControlsOfDomainParams{Domain: domain, Max: bound})
 	robots, err2 := s.q.RobotsHistoryOfDomain(ctx, dbsqlc.RobotsHistoryOfDomainParams{Domain: domain, Max: bound})
 	if err := errors.Join(err, err2); err != nil {

@@ -21,7 +21,7 @@ func (s *Store) ImageContent(ctx context.Context, sha256 string) (crawl.ImageFac
 func (s *Store) Images(ctx context.Context, f report.ImageFilter) ([]report.ImageRow, error) {
 	p := dbsqlc.ImageListParams{
 		Domain: valueOrNil(f.Domain), Format: valueOrNil(string(f.Format)), Problem: valueOrNil(string(f.Problem)),
-		MinWidth: int32(f.MinWidth), MinHeight: int32(f.MinHeight), Max: int32(f.Most), //nolint:gosec // bounded by the caller
+		MinWidth: int32(f.MinWidth), MinHeight: int32(f.MinHeight), Max: int32(f.Limit), //nolint:gosec // bounded by the caller
 		Failed: f.Status == report.ImageFailed, Pending: f.Status == report.ImagePending,
 	}
 	rows, err := readAll(ctx, s, func(q *dbsqlc.Queries) ([]report.ImageRow, error) {
@@ -36,11 +36,11 @@ func (s *Store) Images(ctx context.Context, f report.ImageFilter) ([]report.Imag
 
 // imageRows reads images by their pages, in that order.
 func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]report.ImageRow, error) {
-	got, err := q.ImagesGet(ctx, dbsqlc.ImagesGetParams{Pages: pages, Bound: report.ImagePagesBound})
+	stored, err := q.ImagesGet(ctx, dbsqlc.ImagesGetParams{Pages: pages, Bound: report.ImagePagesBound})
 	if err != nil {
 		return nil, err
 	}
-	rows := mapped(got, func(r dbsqlc.ImagesGetRow) report.ImageRow {
+	rows := mapRows(stored, func(r dbsqlc.ImagesGetRow) report.ImageRow {
 		return report.ImageRow{
 			ID: r.ID, PageID: r.PageID, URL: r.Url, Domain: r.Domain, ContentType: r.ContentType,
 			ImageContent: crawl.ImageContent{
@@ -57,16 +57,16 @@ func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]report.
 			Pages: r.Pages, Source: r.SourcePageUrl, Discovery: crawl.Discovery(r.DiscoveryType), Alt: r.Alt, Caption: r.Caption,
 		}
 	})
-	place := make(map[int64]int, len(pages))
+	position := make(map[int64]int, len(pages))
 	for i, id := range pages {
-		place[id] = i
+		position[id] = i
 	}
-	slices.SortFunc(rows, func(a, b report.ImageRow) int { return cmp.Compare(place[a.PageID], place[b.PageID]) })
+	slices.SortFunc(rows, func(a, b report.ImageRow) int { return cmp.Compare(position[a.PageID], position[b.PageID]) })
 	return rows, nil
 }
 
 func hashOf(bits *int64) *crawl.ImageHash {
-	return converted(bits, func(n int64) crawl.ImageHash { return crawl.ImageHash(n) }) //nolint:gosec // the same 64 bits
+	return convertPtr(bits, func(n int64) crawl.ImageHash { return crawl.ImageHash(n) }) //nolint:gosec // the same 64 bits
 }
 
 // ImageHash returns the hashes of a content, by its SHA-256 or, if that is empty, by a canonical
@@ -82,45 +82,45 @@ func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageC
 	}, nil
 }
 
-// ImagesNear finds contents that look like a given one. Their pHash differs in at most distance
+// SimilarImages finds contents that look like a given one. Their pHash differs in at most distance
 // bits, from 0 to ImageDistanceMax, and their dHash, if to has one, in at most ImageDHashMax. The
 // most similar come first, each by its first URL. Flat pictures are left out.
-func (s *Store) ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]report.ImageNear, error) {
+func (s *Store) SimilarImages(ctx context.Context, original crawl.ImageContent, distance, limit int) ([]report.SimilarImage, error) {
 	//nolint:gosec // bounded by the caller
 	found, err := s.q.ImagesSimilar(ctx, dbsqlc.ImagesSimilarParams{
-		Phash: to.PHash.Bits(), Dhash: converted(to.DHash, crawl.ImageHash.Bits), Distance: int32(distance), Max: int32(most),
+		Phash: original.PHash.Bits(), Dhash: convertPtr(original.DHash, crawl.ImageHash.Bits), Distance: int32(distance), Max: int32(limit),
 		Bound: report.ImagePagesBound,
 	})
 	if err != nil {
 		return nil, translate("find similar images", err)
 	}
-	rows, err := imageRows(ctx, s.q, mapped(found, func(r dbsqlc.ImagesSimilarRow) int64 { return r.PageID }))
+	rows, err := imageRows(ctx, s.q, mapRows(found, func(r dbsqlc.ImagesSimilarRow) int64 { return r.PageID }))
 	if err != nil {
 		return nil, translate("read similar images", err)
 	}
-	near := make([]report.ImageNear, len(rows))
+	similar := make([]report.SimilarImage, len(rows))
 	for i, row := range rows {
-		near[i] = report.ImageNear{ImageRow: row, Distance: int(found[i].Distance), Images: found[i].Images}
+		similar[i] = report.SimilarImage{ImageRow: row, Distance: int(found[i].Distance), Images: found[i].Images}
 	}
-	return near, nil
+	return similar, nil
 }
 
-// imageURLsShown bounds the URLs of equal images.
-const imageURLsShown = 5
+// maxImageURLsShown bounds the URLs of equal images.
+const maxImageURLsShown = 5
 
 // ImageCopies lists contents with several URLs, the most first. With alike it lists contents that
 // look the same but differ in their bytes.
-func (s *Store) ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error) {
+func (s *Store) ImageCopies(ctx context.Context, alike bool, maxCopies int) ([]report.ImageCopies, error) {
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
-		limit := int32(most) //nolint:gosec // bounded by the caller
+		limit := int32(maxCopies) //nolint:gosec // bounded by the caller
 		if alike {
-			rows, err := q.ImageSimilarContents(ctx, dbsqlc.ImageSimilarContentsParams{Max: limit, Shown: imageURLsShown})
+			rows, err := q.ImageSimilarContents(ctx, dbsqlc.ImageSimilarContentsParams{Max: limit, Shown: maxImageURLsShown})
 			for _, r := range rows {
 				all = append(all, report.ImageCopies{PHash: hashOf(&r.Phash).String(), Contents: r.Contents, Images: r.Images, URLs: r.Urls})
 			}
 			return all, err
 		}
-		rows, err := q.ImageCopies(ctx, dbsqlc.ImageCopiesParams{Max: limit, Shown: imageURLsShown})
+		rows, err := q.ImageCopies(ctx, dbsqlc.ImageCopiesParams{Max: limit, Shown: maxImageURLsShown})
 		for _, r := range rows {
 			all = append(all, report.ImageCopies{SHA256: r.Sha256Hash, Contents: 1, Images: r.Images, Domains: r.Domains, URLs: r.Urls})
 		}
@@ -136,21 +136,21 @@ func (s *Store) StoredImages(ctx context.Context, sha256 []string) ([]string, er
 }
 
 // StoredImagesAfter returns the next contents after one that were stored there before an instant.
-func (s *Store) StoredImagesAfter(ctx context.Context, after string, before time.Time, most int) ([]string, error) {
+func (s *Store) StoredImagesAfter(ctx context.Context, after string, before time.Time, limit int) ([]string, error) {
 	//nolint:gosec // bounded by the caller
-	stored, err := s.q.ImagesStoredAfter(ctx, dbsqlc.ImagesStoredAfterParams{After: after, Before: before, Max: int32(most)})
+	stored, err := s.q.ImagesStoredAfter(ctx, dbsqlc.ImagesStoredAfterParams{After: after, Before: before, Max: int32(limit)})
 	return stored, translate("list stored images", err)
 }
 
-// LoseImages stores that the object store lacks the bytes of contents and, with all, their small
-// pictures. Runs that want them fetch the images again.
-func (s *Store) LoseImages(ctx context.Context, sha256 []string, all bool) error {
+// MarkImagesLost stores that the object store lacks the bytes of contents and, with all, their
+// small pictures. Runs that want them fetch the images again.
+func (s *Store) MarkImagesLost(ctx context.Context, sha256 []string, all bool) error {
 	return translate("mark lost images", s.q.ImagesMarkMissing(ctx, dbsqlc.ImagesMarkMissingParams{Hashes: sha256, WithThumbnails: all}))
 }
 
-// LoseUnusedImages stores that the object store lacks the given contents that no image uses. Call
-// it before deleting them there, so that a worker that needs one stores it again.
-func (s *Store) LoseUnusedImages(ctx context.Context, sha256 []string) error {
+// MarkUnusedImagesLost stores that the object store lacks the given contents that no image uses.
+// Call it before deleting them there, so that a worker that needs one stores it again.
+func (s *Store) MarkUnusedImagesLost(ctx context.Context, sha256 []string) error {
 	return translate("mark unused images", s.q.ImagesMarkUnusedMissing(ctx, sha256))
 }
 
@@ -166,9 +166,9 @@ func (s *Store) ExportImages(
 ) (images []report.ImageRow, next report.ExportKey, err error) {
 	var ids []int64
 	if f.Domain == "" {
-		ids, next, err = lastOf(s.q.ExportImageKeys(ctx, dbsqlc.ExportImageKeysParams{After: after.ID, Max: exportBatch}))
+		ids, next, err = withLastKey(s.q.ExportImageKeys(ctx, dbsqlc.ExportImageKeysParams{After: after.ID, Max: exportBatch}))
 	} else {
-		ids, next, err = lastOf(s.q.ExportImageKeysOfDomain(ctx, dbsqlc.ExportImageKeysOfDomainParams{
+		ids, next, err = withLastKey(s.q.ExportImageKeysOfDomain(ctx, dbsqlc.ExportImageKeysOfDomainParams{
 			Domain: f.Domain, After: after.ID, Max: exportBatch,
 		}))
 	}
@@ -190,8 +190,8 @@ func (s *Store) ExportProvenance(
 	if err != nil || len(ids) == 0 {
 		return nil, after, translate("list the next pages", err)
 	}
-	got, err := s.q.ExportProvenance(ctx, dbsqlc.ExportProvenanceParams{Pages: ids, Since: timeOrNil(f.Since)})
-	rows = mapped(got, func(r dbsqlc.ExportProvenanceRow) report.ProvenanceRow {
+	stored, err := s.q.ExportProvenance(ctx, dbsqlc.ExportProvenanceParams{Pages: ids, Since: timeOrNil(f.Since)})
+	rows = mapRows(stored, func(r dbsqlc.ExportProvenanceRow) report.ProvenanceRow {
 		return report.ProvenanceRow{
 			ID: r.ID, ImageID: r.ImageID, ImageURL: r.Url, PageID: r.PageID, PageURL: r.SourcePageUrl, Domain: r.SourceDomain,
 			Discovery: crawl.Discovery(r.DiscoveryType), Alt: r.Alt, Caption: r.Caption, Width: int(r.Width), Height: int(r.Height),

@@ -58,7 +58,7 @@ func measureNear(b *testing.B, store *db.Store, hashes string) {
 	for n := range nearQueries {
 		to := hashOf(b, store, hashes, *imagesContents/nearQueries*n+1, n%2 == 0)
 		began := time.Now()
-		near, err := store.ImagesNear(b.Context(), to, report.ImageDistanceMax, 1000)
+		near, err := store.SimilarImages(b.Context(), to, report.ImageDistanceMax, 1000)
 		took = append(took, time.Since(began))
 		require.NoError(b, err)
 		found += len(near)

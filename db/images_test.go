@@ -63,7 +63,7 @@ func TestImagesNear(t *testing.T) {
 		t.Parallel()
 		for _, q := range append(queries, crawl.ImageHash(0), ^crawl.ImageHash(0)) {
 			for _, distance := range []int{0, 3, 8} {
-				near, err := b.ImagesNear(t.Context(), crawl.ImageContent{PHash: &q}, distance, 1000)
+				near, err := b.SimilarImages(t.Context(), crawl.ImageContent{PHash: &q}, distance, 1000)
 				require.NoError(t, err)
 				var found []int
 				for _, n := range near {
@@ -86,7 +86,7 @@ func TestImagesNear(t *testing.T) {
 		t.Parallel()
 		q := queries[0]
 		for bits, want := range map[int]int{0: 2, report.ImageDHashMax: 2, report.ImageDHashMax + 1: 0} {
-			near, err := b.ImagesNear(t.Context(), crawl.ImageContent{PHash: &q, DHash: new(q ^ (1<<bits - 1))}, 0, 10)
+			near, err := b.SimilarImages(t.Context(), crawl.ImageContent{PHash: &q, DHash: new(q ^ (1<<bits - 1))}, 0, 10)
 			require.NoError(t, err)
 			require.Len(t, near, want, "%d bits of dHash", bits)
 		}
@@ -96,7 +96,7 @@ func TestImagesNear(t *testing.T) {
 		t.Parallel()
 		own := setup(t, settings.Settings{})
 		own.storeContents(t, []crawl.ImageHash{5}, true)
-		near, err := own.ImagesNear(t.Context(), crawl.ImageContent{PHash: new(crawl.ImageHash(5))}, 8, 10)
+		near, err := own.SimilarImages(t.Context(), crawl.ImageContent{PHash: new(crawl.ImageHash(5))}, 8, 10)
 		require.NoError(t, err)
 		require.Empty(t, near)
 	})
@@ -111,9 +111,9 @@ func TestLoseUnusedImages(t *testing.T) {
 	stored := func() []string {
 		return column[string](t, b, "SELECT sha256_hash FROM image_contents WHERE stored_at IS NOT NULL AND thumbnail_at IS NOT NULL")
 	}
-	require.NoError(t, b.LoseUnusedImages(t.Context(), had[1:]))
+	require.NoError(t, b.MarkUnusedImagesLost(t.Context(), had[1:]))
 	require.ElementsMatch(t, had, stored(), "others are not asked for")
-	require.NoError(t, b.LoseUnusedImages(t.Context(), had))
+	require.NoError(t, b.MarkUnusedImagesLost(t.Context(), had))
 	require.ElementsMatch(t, had[1:], stored())
 
 	now, err := b.ImagesClock(t.Context())

@@ -21,8 +21,8 @@ import (
 // of the one for large segments.
 const mergeLock = 0x6d6f736579_06
 
-// indexLocked runs fn on a connection that holds advisory locks, or returns false without them.
-func (s *Store) indexLocked(
+// withIndexLocks runs fn on a connection that holds advisory locks, or returns false without them.
+func (s *Store) withIndexLocks(
 	ctx context.Context, op string, locks []int64, fn func(*pgxpool.Conn) error,
 ) (locked bool, err error) {
 	defer func() { err = translate(op, err) }()
@@ -36,8 +36,8 @@ func (s *Store) indexLocked(
 			return false, err
 		}
 		defer func() {
-			_, fault := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lock)
-			err = errors.Join(err, fault)
+			_, unlockErr := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lock)
+			err = errors.Join(err, unlockErr)
 		}()
 	}
 	return true, fn(conn)
@@ -51,40 +51,40 @@ func (s *Store) MergeIndex(ctx context.Context, large bool) (merged bool, err er
 	if large {
 		lock++
 	}
-	_, err = s.indexLocked(ctx, "merge the index", []int64{lock}, func(conn *pgxpool.Conn) error {
-		some, err := s.toMerge(ctx, dbsqlc.New(conn), large)
-		if err != nil || len(some) == 0 {
+	_, err = s.withIndexLocks(ctx, "merge the index", []int64{lock}, func(conn *pgxpool.Conn) error {
+		merging, err := s.segmentsToMerge(ctx, dbsqlc.New(conn), large)
+		if err != nil || len(merging) == 0 {
 			return err
 		}
 		merged = true
-		return s.merge(ctx, conn, some, large)
+		return s.merge(ctx, conn, merging, large)
 	})
 	return merged, err
 }
 
-func (s *Store) toMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]crawl.Segment, error) {
+func (s *Store) segmentsToMerge(ctx context.Context, q *dbsqlc.Queries, large bool) ([]crawl.Segment, error) {
 	segments, err := segmentsOf(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if some := index.ToMerge(segments, large); len(some) > 0 {
-		return some, nil
+	if merging := index.SelectForMerge(segments, large); len(merging) > 0 {
+		return merging, nil
 	}
-	one, due := index.ToCheck(segments, large)
+	candidate, due := index.SelectForCheck(segments, large)
 	if !due {
 		return nil, nil
 	}
-	dead, err := index.DeadPages(ctx, indexReader{s.q}, one)
+	dead, err := index.DeadPages(ctx, indexReader{s.q}, candidate)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.IndexChecked(ctx, one.ID); err != nil || !index.Outlived(one, len(dead)) {
+	if err := q.IndexChecked(ctx, candidate.ID); err != nil || !index.NeedsRewrite(candidate, len(dead)) {
 		return nil, err
 	}
-	return []crawl.Segment{one}, nil
+	return []crawl.Segment{candidate}, nil
 }
 
-func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segment, large bool) error {
+func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, merging []crawl.Segment, large bool) error {
 	q := dbsqlc.New(conn)
 	if err := q.IndexMergesDrop(ctx, large); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segm
 		return err
 	}
 	segment, err := writeChunks(ctx, conn.Conn(), id, func(out func(crawl.Chunk) error) (crawl.Segment, error) {
-		return index.Merge(ctx, indexReader{s.q}, some, out)
+		return index.Merge(ctx, indexReader{s.q}, merging, out)
 	})
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segm
 				return err
 			}
 		}
-		if err := q.IndexDrop(ctx, mapped(some, func(x crawl.Segment) int64 { return x.ID })); err != nil {
+		if err := q.IndexDrop(ctx, mapRows(merging, func(x crawl.Segment) int64 { return x.ID })); err != nil {
 			return err
 		}
 		return q.IndexMergesDrop(ctx, large)
@@ -119,17 +119,17 @@ func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, some []crawl.Segm
 // ForgetIndexed rewrites the index segments with erased pages of a domain, or with its texts of
 // links to other pages. Call it after the rows are erased. It returns the number of these
 // segments, and false while another process merges: call it again then.
-func (s *Store) ForgetIndexed(ctx context.Context, domain string, tell func(done, all int)) (written int, free bool, err error) {
+func (s *Store) ForgetIndexed(ctx context.Context, domain string, onProgress func(done, all int)) (written int, free bool, err error) {
 	// Both locks, because an earlier merge still writes the erased words.
 	locks := []int64{mergeLock, mergeLock + 1}
-	free, err = s.indexLocked(ctx, "erase words from the index", locks, func(conn *pgxpool.Conn) (err error) {
-		written, err = s.forgetIndexed(ctx, conn, domain, tell)
+	free, err = s.withIndexLocks(ctx, "erase words from the index", locks, func(conn *pgxpool.Conn) (err error) {
+		written, err = s.forgetIndexed(ctx, conn, domain, onProgress)
 		return err
 	})
 	return written, free, err
 }
 
-func (s *Store) forgetIndexed(ctx context.Context, conn *pgxpool.Conn, domain string, tell func(done, all int)) (written int, err error) {
+func (s *Store) forgetIndexed(ctx context.Context, conn *pgxpool.Conn, domain string, onProgress func(done, all int)) (written int, err error) {
 	q := dbsqlc.New(conn)
 	for _, large := range []bool{false, true} { // chunks of merges that were killed
 		if err := q.IndexMergesDrop(ctx, large); err != nil {
@@ -145,16 +145,16 @@ func (s *Store) forgetIndexed(ctx context.Context, conn *pgxpool.Conn, domain st
 		return 0, err
 	}
 	for i, segment := range segments {
-		tell(i, len(segments))
+		onProgress(i, len(segments))
 		dead, err := index.DeadPages(ctx, indexReader{s.q}, segment)
 		if err != nil {
 			return written, err
 		}
-		has, err := s.isForgotten(ctx, domain, linked, dead)
+		isAffected, err := s.isForgotten(ctx, domain, linked, dead)
 		if err != nil {
 			return written, err
 		}
-		if !has {
+		if !isAffected {
 			continue
 		}
 		if err := s.merge(ctx, conn, []crawl.Segment{segment}, false); err != nil {
@@ -168,10 +168,10 @@ func (s *Store) forgetIndexed(ctx context.Context, conn *pgxpool.Conn, domain st
 func segmentsOf(ctx context.Context, q *dbsqlc.Queries) ([]crawl.Segment, error) {
 	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 	rows, err := q.IndexSegments(ctx)
-	return mapped(rows, func(r dbsqlc.IndexSegmentsRow) crawl.Segment {
+	return mapRows(rows, func(r dbsqlc.IndexSegmentsRow) crawl.Segment {
 		return crawl.Segment{
 			ID: r.ID, Pages: int(r.Pages), Words: r.Words, Bytes: r.Bytes, Languages: r.Languages,
-			Age: seconds(r.Age), Unchecked: seconds(r.Unchecked),
+			Age: seconds(r.Age), SinceCheck: seconds(r.Unchecked),
 		}
 	}), err
 }
@@ -210,27 +210,27 @@ func (r indexReader) Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byt
 	return out, translate("read the index", err)
 }
 
-func (r indexReader) Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error) {
+func (r indexReader) Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, limit int) ([]crawl.Chunk, error) {
 	if after == nil {
 		after = []byte{}
 	}
-	rows, err := r.q.IndexScan(ctx, dbsqlc.IndexScanParams{SegmentID: segment, Kind: int16(kind), After: after, Max: int32Of(most)})
-	return mapped(rows, func(row dbsqlc.IndexScanRow) crawl.Chunk {
+	rows, err := r.q.IndexScan(ctx, dbsqlc.IndexScanParams{SegmentID: segment, Kind: int16(kind), After: after, Max: int32Of(limit)})
+	return mapRows(rows, func(row dbsqlc.IndexScanRow) crawl.Chunk {
 		return crawl.Chunk{Kind: kind, Key: row.Key, Data: row.Data}
 	}), translate("read the index", err)
 }
 
-func (r indexReader) Worths(ctx context.Context, pages []int64) (versions []int64, worths []float32, err error) {
+func (r indexReader) Scores(ctx context.Context, pages []int64) (versions []int64, scores []float32, err error) {
 	rows, err := r.q.IndexScores(ctx, pages)
 	for _, row := range rows {
-		versions, worths = append(versions, row.Version), append(worths, row.Score)
+		versions, scores = append(versions, row.Version), append(scores, row.Score)
 	}
-	return versions, worths, translate("read scores of pages", err)
+	return versions, scores, translate("read scores of pages", err)
 }
 
-// RankFound stores the current worth of pages in the next segment after one. It returns this
-// segment, 0 at the end, and the number of its pages.
-func (s *Store) RankFound(ctx context.Context, after int64) (segment int64, pages int, err error) {
+// UpdateSegmentScores stores the current worth of pages in the next segment after one. It returns
+// this segment, 0 at the end, and the number of its pages.
+func (s *Store) UpdateSegmentScores(ctx context.Context, after int64) (segment int64, pages int, err error) {
 	segments, err := segmentsOf(ctx, s.q)
 	if err != nil {
 		return 0, 0, translate("rank found pages", err)
@@ -239,7 +239,7 @@ func (s *Store) RankFound(ctx context.Context, after int64) (segment int64, page
 	if i < 0 {
 		return 0, 0, nil
 	}
-	err = index.Reweigh(ctx, indexReader{s.q}, segments[i], func(c crawl.Chunk) error {
+	err = index.UpdateWorths(ctx, indexReader{s.q}, segments[i], func(c crawl.Chunk) error {
 		return s.q.IndexNormsStore(ctx, dbsqlc.IndexNormsStoreParams{
 			SegmentID: segments[i].ID, Kind: int16(c.Kind), Key: c.Key, Data: c.Data,
 		})
@@ -291,7 +291,7 @@ func (r indexReader) Pages(ctx context.Context, hits []index.Hit) ([]report.Sear
 
 func (r indexReader) Outlines(ctx context.Context, pages []int64) ([]report.SearchOutline, error) {
 	rows, err := r.q.SearchOutlines(ctx, pages)
-	return mapped(rows, func(r dbsqlc.SearchOutlinesRow) report.SearchOutline {
+	return mapRows(rows, func(r dbsqlc.SearchOutlinesRow) report.SearchOutline {
 		return report.SearchOutline{Page: r.PageID, Text: r.Body, Outline: r.Outline}
 	}), translate("read headings", err)
 }

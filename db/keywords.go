@@ -26,20 +26,20 @@ func (s *Store) KeywordsWake() <-chan struct{} { return s.keywords.wake }
 const (
 	// keywordsBytes bounds the terms of a transaction, and so the memory, except for the last page.
 	keywordsBytes = 4 << 20
-	// chunksAtOnce is the number of bytes that one statement stores.
-	chunksAtOnce = 4 << 20
-	// foldedAtOnce is the number of pages in a transaction of FoldAnchors, which locks their rows.
-	foldedAtOnce = 50
+	// copyBytes is the number of bytes that one statement stores.
+	copyBytes = 4 << 20
+	// foldBatch is the number of pages in a transaction of StoreAnchors, which locks their rows.
+	foldBatch = 50
 )
 
 // WriteKeywords indexes up to most waiting pages after one, by id, as one segment. It skips pages
 // that another process is writing. It returns the last page, 0 if no page waits, and their number.
-func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error) {
+func (s *Store) WriteKeywords(ctx context.Context, after int64, limit int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		q := s.q.WithTx(tx)
-		ids, err := q.KeywordsLockPending(ctx, dbsqlc.KeywordsLockPendingParams{After: after, Max: int32Of(most), Bytes: keywordsBytes})
+		ids, err := q.KeywordsLockPending(ctx, dbsqlc.KeywordsLockPendingParams{After: after, Max: int32Of(limit), Bytes: keywordsBytes})
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -48,7 +48,7 @@ func (s *Store) WriteKeywords(ctx context.Context, after int64, most int) (last 
 		if err != nil {
 			return err
 		}
-		pages := mapped(rows, func(r dbsqlc.KeywordsLockTermsRow) crawl.IndexedPage { return indexedPage(r, r.AnchorTerms) })
+		pages := mapRows(rows, func(r dbsqlc.KeywordsLockTermsRow) crawl.IndexedPage { return indexedPage(r, r.AnchorTerms) })
 		version, err := q.IndexNext(ctx)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func indexedPage(r dbsqlc.KeywordsLockTermsRow, anchors string) crawl.IndexedPag
 	return crawl.IndexedPage{
 		Page: r.PageID, Domain: r.Domain, Language: r.Language, Anchors: anchors,
 		Index: crawl.Index{
-			Configs: r.Configs, Second: r.SecondLanguage, Title: r.Title, Headings: r.Headings, Description: r.Description,
+			Configs: r.Configs, SecondLanguage: r.SecondLanguage, Title: r.Title, Headings: r.Headings, Description: r.Description,
 			Address: r.Address, Text: r.Body, Words: int(r.Words), TitleWords: int(r.TitleWords),
 		},
 	}
@@ -81,7 +81,7 @@ func (s *Store) addSegment(ctx context.Context, tx pgx.Tx, pages []crawl.Indexed
 	if err := s.keywords.lexicon.learn(ctx, q, pages); err != nil {
 		return err
 	}
-	if err := weigh(ctx, q, pages); err != nil {
+	if err := addScoresAndDates(ctx, q, pages); err != nil {
 		return err
 	}
 	for i := range pages {
@@ -103,17 +103,17 @@ func storeSegment(ctx context.Context, q *dbsqlc.Queries, s crawl.Segment) error
 	return q.IndexAdd(ctx, dbsqlc.IndexAddParams{ID: s.ID, Pages: int32Of(s.Pages), Words: s.Words, Bytes: s.Bytes, Languages: s.Languages})
 }
 
-// weigh adds their worth and dates to pages.
-func weigh(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
+// addScoresAndDates adds their worth and dates to pages.
+func addScoresAndDates(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
 	p := dbsqlc.KeywordsScoresParams{}
-	at := map[int64]int{}
+	position := map[int64]int{}
 	for i, x := range pages {
-		p.Pages, p.Domains, at[x.Page] = append(p.Pages, x.Page), append(p.Domains, x.Domain), i
+		p.Pages, p.Domains, position[x.Page] = append(p.Pages, x.Page), append(p.Domains, x.Domain), i
 	}
 	rows, err := q.KeywordsScores(ctx, p)
 	for _, r := range rows {
-		x := &pages[at[r.PageID]]
-		x.Worth, x.Date = r.Score, r.Day
+		x := &pages[position[r.PageID]]
+		x.Score, x.Date = r.Score, r.Day
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func writeChunks(
 	}
 	segment, err := build(func(c crawl.Chunk) error {
 		rows = append(rows, []any{id, int16(c.Kind), c.Key, c.Data})
-		if size += len(c.Data); size < chunksAtOnce {
+		if size += len(c.Data); size < copyBytes {
 			return nil
 		}
 		return flush()
@@ -148,39 +148,40 @@ func writeChunks(
 	return segment, err
 }
 
-// GiveUpKeywords drops the terms of the first waiting page after one, because they cannot be
+// AbandonKeywords drops the terms of the first waiting page after one, because they cannot be
 // stored, so that the page is read anew. It returns the page, 0 if no page waits.
-func (s *Store) GiveUpKeywords(ctx context.Context, after int64) (int64, error) {
+func (s *Store) AbandonKeywords(ctx context.Context, after int64) (int64, error) {
 	id, err := s.q.KeywordsDropNext(ctx, after)
 	return id, translate("abandon keywords", err)
 }
 
 // KeywordsWaiting counts the pages that wait to be indexed, up to most.
-func (s *Store) KeywordsWaiting(ctx context.Context, most int) (int, error) {
-	n, err := s.q.KeywordsCountPending(ctx, int32Of(most))
+func (s *Store) KeywordsWaiting(ctx context.Context, limit int) (int, error) {
+	n, err := s.q.KeywordsCountPending(ctx, int32Of(limit))
 	return int(n), translate("count pages to index", err)
 }
 
-// FoldAnchors replaces the terms of other pages for pages, and returns the number of changed pages.
-func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error) {
-	said := map[int64]string{}
+// StoreAnchors replaces the terms of other pages for pages, and returns the number of changed
+// pages.
+func (s *Store) StoreAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error) {
+	anchors := map[int64]string{}
 	var ids []int64
 	for _, t := range terms {
-		said[t.Page] = t.Terms
+		anchors[t.Page] = t.Terms
 		ids = append(ids, t.Page)
 	}
 	rows, err := s.q.KeywordsGetAnchors(ctx, ids)
 	if err != nil {
 		return 0, translate("fold anchors", err)
 	}
-	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsGetAnchorsRow) bool { return r.AnchorTerms == said[r.PageID] })
+	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsGetAnchorsRow) bool { return r.AnchorTerms == anchors[r.PageID] })
 	ids = ids[:0]
 	for _, r := range rows {
 		ids = append(ids, r.PageID)
 	}
 	slices.Sort(ids)
-	for some := range slices.Chunk(ids, foldedAtOnce) {
-		n, err := retryConflicts(ctx, "fold anchors", func() (int, error) { return s.foldAnchors(ctx, some, said) })
+	for chunk := range slices.Chunk(ids, foldBatch) {
+		n, err := retryConflicts(ctx, "fold anchors", func() (int, error) { return s.storeAnchors(ctx, chunk, anchors) })
 		if err != nil {
 			return changed, err
 		}
@@ -189,7 +190,7 @@ func (s *Store) FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (cha
 	return changed, nil
 }
 
-func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]string) (changed int, err error) {
+func (s *Store) storeAnchors(ctx context.Context, ids []int64, anchors map[int64]string) (changed int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -201,11 +202,11 @@ func (s *Store) foldAnchors(ctx context.Context, ids []int64, said map[int64]str
 		var pages []crawl.IndexedPage
 		p := dbsqlc.KeywordsSetAnchorsParams{}
 		for _, r := range rows {
-			if r.AnchorTerms == said[r.PageID] {
+			if r.AnchorTerms == anchors[r.PageID] {
 				continue
 			}
-			pages = append(pages, indexedPage(r, said[r.PageID]))
-			p.Pages, p.Anchors = append(p.Pages, r.PageID), append(p.Anchors, said[r.PageID])
+			pages = append(pages, indexedPage(r, anchors[r.PageID]))
+			p.Pages, p.Anchors = append(p.Pages, r.PageID), append(p.Anchors, anchors[r.PageID])
 		}
 		if changed = len(pages); changed == 0 {
 			return nil

@@ -8,14 +8,14 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// lexiconMost bounds the terms in a lexicon, besides the terms of the current pages: some 8 MB.
-const lexiconMost = 50_000
+// maxLexiconTerms bounds the terms in a lexicon, besides the terms of the current pages: some 8 MB.
+const maxLexiconTerms = 50_000
 
 // lexicon caches the stems of terms by Postgres' dictionaries, and drops terms that were not used
 // lately. It is for one goroutine. The zero value is ready.
 type lexicon struct {
-	// young has the recently used stems, old the earlier ones
-	young, old map[termIn][]string
+	// recent has the recently used stems, old the earlier ones
+	recent, earlier map[termIn][]string
 }
 
 // termIn is a term in a text search configuration.
@@ -23,35 +23,35 @@ type termIn struct{ config, term string }
 
 // stems returns the stems of a term; empty for a stop word or an unknown term.
 func (l *lexicon) stems(config, term string) []string {
-	of := termIn{config, term}
-	stems, known := l.young[of]
+	key := termIn{config, term}
+	stems, known := l.recent[key]
 	if !known {
-		if stems, known = l.old[of]; known {
-			l.keep(of, stems)
+		if stems, known = l.earlier[key]; known {
+			l.store(key, stems)
 		}
 	}
 	return stems
 }
 
-func (l *lexicon) knows(of termIn) bool {
-	_, young := l.young[of]
-	_, old := l.old[of]
-	return young || old
+func (l *lexicon) has(key termIn) bool {
+	_, inRecent := l.recent[key]
+	_, inEarlier := l.earlier[key]
+	return inRecent || inEarlier
 }
 
-func (l *lexicon) keep(of termIn, stems []string) {
-	if l.young == nil {
-		l.young = map[termIn][]string{}
+func (l *lexicon) store(key termIn, stems []string) {
+	if l.recent == nil {
+		l.recent = map[termIn][]string{}
 	}
-	of.term = strings.Clone(of.term)
-	l.young[of] = stems
+	key.term = strings.Clone(key.term)
+	l.recent[key] = stems
 }
 
 func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
-	if len(l.young) >= lexiconMost/2 {
-		l.old, l.young = l.young, nil
+	if len(l.recent) >= maxLexiconTerms/2 {
+		l.earlier, l.recent = l.recent, nil
 	}
-	asked := map[termIn]bool{}
+	requested := map[termIn]bool{}
 	var configs, terms []string
 	for i := range pages {
 		p := &pages[i]
@@ -59,11 +59,11 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 			for item := range strings.SplitSeq(text, " ") {
 				term, _, _ := strings.Cut(item, ":")
 				for _, config := range p.Configs {
-					of := termIn{config, term}
-					if term == "" || asked[of] || l.knows(of) {
+					key := termIn{config, term}
+					if term == "" || requested[key] || l.has(key) {
 						continue
 					}
-					asked[of] = true
+					requested[key] = true
 					configs, terms = append(configs, config), append(terms, term)
 				}
 			}
@@ -71,7 +71,7 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 	}
 	stems, err := stemsOf(ctx, q, configs, terms)
 	for i, found := range stems {
-		l.keep(termIn{configs[i], terms[i]}, found)
+		l.store(termIn{configs[i], terms[i]}, found)
 	}
 	return err
 }
@@ -82,7 +82,7 @@ func stemsOf(ctx context.Context, q *dbsqlc.Queries, configs, terms []string) ([
 	if len(terms) == 0 {
 		return nil, nil
 	}
-	dictionaries := mapped(configs, func(config string) string {
+	dictionaries := mapRows(configs, func(config string) string {
 		if config == "simple" {
 			return config
 		}

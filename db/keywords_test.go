@@ -80,7 +80,7 @@ func TestKeywordsOfAPageThatMustNotBeFound(t *testing.T) {
 	_, err = b.AddSeeds(t.Context(), run.ID, parse(t, url))
 	require.NoError(t, err)
 	next := attempted(b.begin(t, "site.example"), "site.example")
-	next.Page.Unlisted = true
+	next.Page.RemoveFromIndex = true
 	recorded := make(chan error, 1)
 	go func() {
 		_, err := b.Record(t.Context(), next)

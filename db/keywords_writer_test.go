@@ -128,7 +128,7 @@ func (behindStore) MergeIndex(context.Context, bool) (bool, error) { return fals
 
 func (behindStore) WriteKeywords(context.Context, int64, int) (int64, int, error) { return 0, 0, nil }
 
-func (behindStore) GiveUpKeywords(context.Context, int64) (int64, error) { return 0, nil }
+func (behindStore) AbandonKeywords(context.Context, int64) (int64, error) { return 0, nil }
 
 func (s behindStore) KeywordsWaiting(_ context.Context, most int) (int, error) {
 	s.counted()

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// linksLooked is the least number of links to a page to read; some have half a million.
-	linksLooked = 2_000
-	// linkedPages bounds the pages whose links a report about a domain reads.
-	linkedPages = 100_000
+	// minLinksRead is the least number of links to a page to read; some have half a million.
+	minLinksRead = 2_000
+	// maxLinkPages bounds the pages whose links a report about a domain reads.
+	maxLinkPages = 100_000
 )
 
 // PageLinks reports up to most links from and to a page, or returns crawl.ErrNotFound.
-func (s *Store) PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error) {
+func (s *Store) PageLinks(ctx context.Context, domain, url string, maxLinks int) (report.PageLinks, error) {
 	links := report.PageLinks{URL: url, Out: []report.Link{}, In: []report.Link{}}
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
 	if err != nil {
 		return links, translate("page "+url, err)
 	}
-	limit := int32(most) //nolint:gosec // the caller bounds it
+	limit := int32(maxLinks) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: p.ID, Max: limit})
-	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Bound: max(limit, linksLooked), Max: limit})
+	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Bound: max(limit, minLinksRead), Max: limit})
 	rank, err3 := orZero(s.q.PageRank(ctx, p.ID))
 	if err := errors.Join(err, err2, err3); err != nil {
 		return links, translate("read the links of "+url, err)
@@ -49,11 +49,11 @@ func linkReport(l dbsqlc.LinksToPageRow) report.Link {
 }
 
 // DomainLinks reports up to most links each way between a domain and others.
-func (s *Store) DomainLinks(ctx context.Context, domain string, most int) (report.DomainLinks, error) {
+func (s *Store) DomainLinks(ctx context.Context, domain string, maxLinks int) (report.DomainLinks, error) {
 	links := report.DomainLinks{Domain: domain, Out: []report.Links{}, In: []report.Links{}}
-	limit := int32(most) //nolint:gosec // the caller bounds it
-	out, err := s.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
-	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: linkedPages, Max: limit})
+	limit := int32(maxLinks) //nolint:gosec // the caller bounds it
+	out, err := s.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: domain, Pages: maxLinkPages, Max: limit})
+	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: maxLinkPages, Max: limit})
 	rank, err3 := orZero(s.q.DomainRank(ctx, domain))
 	if err := errors.Join(err, err2, err3); err != nil {
 		return links, translate("read the links of "+domain, err)

@@ -27,16 +27,16 @@ type ListEntry struct {
 const (
 	// listChunk is the number of entries in one transaction or query.
 	listChunk = 5_000
-	// networksKnown is the lifetime of the cache of listsHaveNetworks.
-	networksKnown = time.Second
+	// networksCacheLifetime is the lifetime of the cache of listsHaveNetworks.
+	networksCacheLifetime = time.Second
 )
 
 // AddToList adds entries to a list from the next request on, or changes their reasons. It returns
 // the number of new ones.
 func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.Entry, reason, by string) (added int, err error) {
-	for some := range slices.Chunk(entries, listChunk) {
+	for chunk := range slices.Chunk(entries, listChunk) {
 		p := dbsqlc.ListAddParams{List: string(list), Reason: reason, By: by}
-		for _, e := range some {
+		for _, e := range chunk {
 			p.Entries, p.Kinds = append(p.Entries, e.Text), append(p.Kinds, string(e.Match))
 		}
 		var n int32
@@ -62,7 +62,7 @@ func (s *Store) AddToList(ctx context.Context, list lists.List, entries []lists.
 func (s *Store) RemoveFromList(ctx context.Context, list lists.List, all bool, entries []lists.Entry) (removed int, err error) {
 	p := dbsqlc.ListRemoveParams{List: string(list)}
 	if !all {
-		p.Entries = mapped(entries, func(e lists.Entry) string { return e.Text })
+		p.Entries = mapRows(entries, func(e lists.Entry) string { return e.Text })
 	}
 	err = s.change(ctx, "remove from the list", func(q *dbsqlc.Queries) error {
 		n, err := q.ListRemove(ctx, p)
@@ -143,7 +143,7 @@ func (s *Store) AddressListed(ctx context.Context, domain string, addr netip.Add
 func (s *Store) listsHaveNetworks(ctx context.Context) (bool, error) {
 	s.networks.mu.Lock()
 	defer s.networks.mu.Unlock()
-	if time.Since(s.networks.readAt) < networksKnown {
+	if time.Since(s.networks.readAt) < networksCacheLifetime {
 		return s.networks.found, nil
 	}
 	found, err := s.q.ListsHaveNetworks(ctx)

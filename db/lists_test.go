@@ -44,9 +44,9 @@ func (b *bundle) listed(t *testing.T, domain string) string {
 	t.Helper()
 	facts, err := b.Facts(t.Context(), domain)
 	require.NoError(t, err)
-	c, found := facts.Domain.Controls.Forbidding(facts.Now)
-	require.Equal(t, found, c.Listed() != "")
-	return c.Listed()
+	c, found := facts.Domain.Controls.FirstForbidding(facts.Now)
+	require.Equal(t, found, c.ListLabel() != "")
+	return c.ListLabel()
 }
 
 func TestLists(t *testing.T) {
@@ -102,7 +102,7 @@ func TestLists(t *testing.T) {
 		listed := func(domain, addr string) string {
 			c, _, err := b.AddressListed(t.Context(), domain, netip.MustParseAddr(addr))
 			require.NoError(t, err)
-			return c.Listed()
+			return c.ListLabel()
 		}
 		b.list(t, lists.Block, "192.0.2.0/24", "192.0.2.128/25", "2001:db8::/32")
 		require.Equal(t, "on the block list (192.0.2.0/24)", listed("a.example", "192.0.2.7"))
@@ -135,9 +135,9 @@ func TestListedDomains(t *testing.T) {
 		}
 		n = b.next(t, "a.example.com")
 		d := decide.Decide(decide.Facts{Facts: n.Facts}, n.Now)
-		require.Equal(t, decide.Finish, d.Do)
+		require.Equal(t, decide.Finish, d.Action)
 		require.Equal(t, reasons.Blocked, d.Reason)
-		require.Equal(t, "the domain is on the block list (example.com), as set by tester: because", d.Why)
+		require.Equal(t, "the domain is on the block list (example.com), as set by tester: because", d.Explanation)
 
 		require.Empty(t, b.claim(t, 10))
 		b.unlist(t, lists.Block)

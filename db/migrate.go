@@ -36,11 +36,11 @@ var files embed.FS
 //
 // It may run while workers do. For ten minutes it retries a step that does not get its locks or
 // loses a deadlock. It reports the sessions that it waits for to waits, which may be nil.
-func Migrate(ctx context.Context, pool *pgxpool.Pool, waits func(string)) (applied int, err error) {
-	return migrate(ctx, pool, files, waits)
+func Migrate(ctx context.Context, pool *pgxpool.Pool, notify func(string)) (applied int, err error) {
+	return migrate(ctx, pool, files, notify)
 }
 
-func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(string)) (applied int, err error) {
+func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, notify func(string)) (applied int, err error) {
 	migrator, err := migratorPool(ctx, pool)
 	if err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, from fs.FS, waits func(str
 		return 0, fmt.Errorf("the database has schema version %d, but this program knows only %d: use a newer Mosey", current, target)
 	}
 	changed := false
-	err = untilLocked(ctx, pool, waits, func() error {
+	err = retryUntilLocked(ctx, pool, notify, func() error {
 		n, err := up(ctx, provider)
 		if applied += n; err != nil {
 			return err
@@ -158,26 +158,26 @@ func readFunctions(from fs.FS) (scripts []script, hash string, err error) {
 
 // Schema has the versions of a program and its database.
 type Schema struct {
-	// Current is the database's version, Known the newest version of this program, and Oldest the
+	// Current is the database's version, Newest the newest version of this program, and Oldest the
 	// oldest version whose programs the database still serves.
-	Current, Known, Oldest int64
+	Current, Newest, Oldest int64
 }
 
 // Check returns an error that wraps crawl.ErrInvalid, with the remedy, if this program cannot use
 // the database. A newer schema serves older programs until a migration breaks them.
 func (s Schema) Check() error {
 	switch {
-	case s.Current < s.Known:
-		return crawl.NotNow("the database has schema version %d, but this program needs %d: run mosey migrate", s.Current, s.Known)
-	case s.Known < s.Oldest:
-		return crawl.NotNow("the database has schema version %d, which needs a program of version %d or later, not %d: use a newer Mosey",
-			s.Current, s.Oldest, s.Known)
+	case s.Current < s.Newest:
+		return crawl.NewStateError("the database has schema version %d, but this program needs %d: run mosey migrate", s.Current, s.Newest)
+	case s.Newest < s.Oldest:
+		return crawl.NewStateError("the database has schema version %d, which needs a program of version %d or later, not %d: use a newer Mosey",
+			s.Current, s.Oldest, s.Newest)
 	}
 	return nil
 }
 
-// KnownSchema returns the newest schema version of this program.
-func KnownSchema() (newest int64, err error) {
+// NewestSchema returns the newest schema version of this program.
+func NewestSchema() (newest int64, err error) {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
 		return 0, fmt.Errorf("list the migrations: %w", err)
@@ -210,10 +210,10 @@ func schemaOf(ctx context.Context, pool *pgxpool.Pool, from fs.FS) (s Schema, er
 	}
 	if !migrated {
 		sources := provider.ListSources()
-		s.Known = sources[len(sources)-1].Version
+		s.Newest = sources[len(sources)-1].Version
 		return s, nil
 	}
-	if s.Current, s.Known, err = provider.GetVersions(ctx); err != nil {
+	if s.Current, s.Newest, err = provider.GetVersions(ctx); err != nil {
 		return s, fmt.Errorf("read the schema's version: %w", err)
 	}
 	if s.Current == 0 {
@@ -248,12 +248,12 @@ const (
 	migratorName = "mosey migrate"
 	// lockTimeout bounds a step's wait for a table lock, because all other users queue behind it.
 	lockTimeout = 2 * time.Second
-	// lockPause is the time for these users before a retry.
-	lockPause = time.Second
-	// lockPatience bounds the time of all retries of a step.
-	lockPatience = 10 * time.Minute
-	// blockersEvery is the interval of looking up the sessions that a step waits for.
-	blockersEvery = time.Second
+	// lockRetryDelay is the time for these users before a retry.
+	lockRetryDelay = time.Second
+	// lockRetryTimeout bounds the time of all retries of a step.
+	lockRetryTimeout = 10 * time.Minute
+	// blockersInterval is the interval of looking up the sessions that a step waits for.
+	blockersInterval = time.Second
 )
 
 // migratorPool opens a copy of a pool with a lock timeout.
@@ -269,17 +269,17 @@ func migratorPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error
 	return migrator, nil
 }
 
-// untilLocked retries a schema change until it gets its locks, for at most lockPatience. It
-// reports each session that the step waits for once to waits, which may be nil.
-func untilLocked(ctx context.Context, pool *pgxpool.Pool, waits func(string), step func() error) error {
-	watching, stop := context.WithCancel(ctx)
+// retryUntilLocked retries a schema change until it gets its locks, for at most lockRetryTimeout.
+// It reports each session that the step waits for once to waits, which may be nil.
+func retryUntilLocked(ctx context.Context, pool *pgxpool.Pool, notify func(string), step func() error) error {
+	watchCtx, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
-	if waits != nil {
-		watch.Go(func() { watchBlockers(watching, pool, waits) })
+	if notify != nil {
+		watch.Go(func() { watchBlockers(watchCtx, pool, notify) })
 	}
 	defer watch.Wait()
 	defer stop()
-	for deadline := time.Now().Add(lockPatience); ; {
+	for deadline := time.Now().Add(lockRetryTimeout); ; {
 		err := step()
 		// two sessions grant rights on one table
 		granted := codeOf(err) == codeInternalError && strings.Contains(err.Error(), "tuple concurrently updated")
@@ -290,7 +290,7 @@ func untilLocked(ctx context.Context, pool *pgxpool.Pool, waits func(string), st
 		select {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
-		case <-time.After(lockPause):
+		case <-time.After(lockRetryDelay):
 		}
 	}
 }
@@ -305,13 +305,13 @@ WHERE a.datname = current_database() AND a.application_name = $1 AND a.wait_even
 
 // watchBlockers reports the sessions that the migration waits for until the context ends. It
 // ignores its own errors, because the step itself fails without the database.
-func watchBlockers(ctx context.Context, pool *pgxpool.Pool, waits func(string)) {
+func watchBlockers(ctx context.Context, pool *pgxpool.Pool, notify func(string)) {
 	seen := map[int32]bool{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(blockersEvery):
+		case <-time.After(blockersInterval):
 		}
 		rows, err := pool.Query(ctx, blockersQuery, migratorName)
 		if err != nil {
@@ -323,7 +323,7 @@ func watchBlockers(ctx context.Context, pool *pgxpool.Pool, waits func(string)) 
 		_, _ = pgx.ForEachRow(rows, []any{&pid, &name, &state, &seconds}, func() error {
 			if !seen[pid] {
 				seen[pid] = true
-				waits(fmt.Sprintf("the migration waits for Postgres process %d (%s), which has been %s for %s, and retries until it ends",
+				notify(fmt.Sprintf("the migration waits for Postgres process %d (%s), which has been %s for %s, and retries until it ends",
 					pid, name, state, time.Duration(seconds*float64(time.Second)).Round(time.Second)))
 			}
 			return nil

@@ -15,16 +15,16 @@ import (
 // BeginMoving stores that crawls completed before an instant may be in files from now on. It
 // returns crawl.ErrInvalid if the session's role may not delete history, such as a worker's.
 func (s *Store) BeginMoving(ctx context.Context, before time.Time) error {
-	if err := s.MayMove(ctx); err != nil {
+	if err := s.CheckMoveRights(ctx); err != nil {
 		return err
 	}
 	return translate("store the moved range", s.q.MovedNote(ctx, before))
 }
 
-// MayMove returns crawl.ErrInvalid if the session's role may not delete history.
-func (s *Store) MayMove(ctx context.Context) error {
+// CheckMoveRights returns crawl.ErrInvalid if the session's role may not delete history.
+func (s *Store) CheckMoveRights(ctx context.Context) error {
 	rights, err := s.Rights(ctx)
-	if err == nil && !rights.Deletes {
+	if err == nil && !rights.CanDelete {
 		err = fmt.Errorf("%w: the role %s may not delete history: set DATABASE_URL to the owner of the schema", crawl.ErrInvalid, rights.Role)
 	}
 	return err
@@ -56,10 +56,10 @@ func (s *Store) Moved(ctx context.Context) (int64, error) {
 }
 
 // movedOf reports the part of a domain's history that is in files; nil means an empty part.
-func movedOf(ctx context.Context, q *dbsqlc.Queries, domain string) (*report.Moved, error) {
+func movedOf(ctx context.Context, q *dbsqlc.Queries, domain string) (*report.MovedHistory, error) {
 	row, err := q.MovedGet(ctx, domain)
 	if err != nil || row.Attempts == 0 {
 		return nil, translate("read the moved history of "+domain, err)
 	}
-	return &report.Moved{Before: valueOf(row.MovedBefore), Attempts: row.Attempts}, nil
+	return &report.MovedHistory{Before: valueOf(row.MovedBefore), Attempts: row.Attempts}, nil
 }

@@ -18,8 +18,8 @@ import (
 
 var moveRows = flag.Int("move.rows", 200_000, "`attempts` of two years that are stored before BenchmarkMove moves those of the first")
 
-// BenchmarkMove moves the history of a year out while 40 pages a second are recorded. It reports how
-// many rows a second that is, and how long recording takes, alone and meanwhile.
+// BenchmarkMove moves the history of a year out while 40 pages a second are recorded. It reports
+// how many rows a second that is, and how long recording takes, alone and meanwhile.
 func BenchmarkMove(b *testing.B) {
 	const domains = 40
 	store := dbtest.New(b)

@@ -54,7 +54,7 @@ func TestNext(t *testing.T) {
 		require.Equal(t, decide.Pace{
 			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, SubnetDelay: 2 * time.Minute,
 		}, n.Pace)
-		require.Equal(t, crawl.BreakerSettings{Graylist: 9 * time.Minute, Most: 8}, decide.Breaker(run))
+		require.Equal(t, crawl.BreakerSettings{Graylist: 9 * time.Minute, MaxGraylistings: 8}, decide.Breaker(run))
 		require.Equal(t, []string{always}, decide.WindowTexts(n.Facts))
 		same, err := b.Facts(t.Context(), "all.example")
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func saveRobots(
 ) {
 	t.Helper()
 	_, err := b.SaveRobots(t.Context(), crawl.Robots{
-		Origin: origin, Domain: domain, Verdict: v, CrawlDelay: new(crawl.Millis(crawlDelay)), Reason: "because", Fresh: crawl.Millis(fresh),
+		Origin: origin, Domain: domain, Verdict: v, CrawlDelay: new(crawl.Millis(crawlDelay)), Reason: "because", Lifetime: crawl.Millis(fresh),
 	})
 	require.NoError(t, err)
 }
@@ -185,7 +185,7 @@ func TestAbandon(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, p.Granted)
 		leased := one[time.Time](t, b, "SELECT locked_at FROM page_crawls WHERE id = $1", n.CrawlID)
-		require.NoError(t, b.TakeBack(t.Context(), start, n.CrawlID, time.Minute, true, "the network is down", 7))
+		require.NoError(t, b.Withdraw(t.Context(), start, n.CrawlID, time.Minute, true, "the network is down", 7))
 		began := one[time.Time](t, b, "SELECT started_at FROM audit_requests WHERE id = $1", n.CrawlID)
 		require.False(t, began.Before(leased), "%s before its lease", leased.Sub(began))
 		again := b.next(t, "noticed.example")

@@ -67,5 +67,5 @@ func TestOutcomesOverTime(t *testing.T) {
 	over, err := b.Outcomes(t.Context(), 0, hour.Add(-time.Hour), time.Hour, 3)
 	require.NoError(t, err)
 	require.Equal(t, settings.Duration(time.Hour), over.Step)
-	require.Equal(t, report.OutcomesIn{BeganAt: hour.Add(-time.Hour)}, over.Spans[0], "spans without attempts are there, too")
+	require.Equal(t, report.OutcomeSpan{BeganAt: hour.Add(-time.Hour)}, over.Spans[0], "spans without attempts are there, too")
 }

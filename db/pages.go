@@ -31,20 +31,20 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 		Usage: p.Usage,
 		Trap:  crawl.Trap{Rule: crawl.TrapRule(valueOf(p.Trap)), Evidence: valueOf(p.TrapEvidence)},
 	}
-	if err := unmarshalOr(p.Signals, &rep.Signals); err != nil {
+	if err := unmarshalNullable(p.Signals, &rep.Signals); err != nil {
 		return rep, fmt.Errorf("read the signals of %s: %w", url, err)
 	}
-	links, err := s.q.PageLinkCounts(ctx, dbsqlc.PageLinkCountsParams{ID: p.ID, Bound: s.shownBound})
-	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: recentShown})
-	to, err3 := orZero(s.q.PageRedirect(ctx, p.ID))
+	links, err := s.q.PageLinkCounts(ctx, dbsqlc.PageLinkCountsParams{ID: p.ID, Bound: s.maxShownCount})
+	crawls, err2 := s.q.PageCrawls(ctx, dbsqlc.PageCrawlsParams{PageID: p.ID, Max: maxRecentShown})
+	redirect, err3 := orZero(s.q.PageRedirect(ctx, p.ID))
 	finders, err4 := s.finders(ctx, p.ID, domain)
 	images, err5 := imageRows(ctx, s.q, []int64{p.ID})
 	moved, err6 := movedOf(ctx, s.q, domain)
 	if err := errors.Join(err, err2, translate("read the redirect of "+url, err3), err4, err5, err6); err != nil {
 		return rep, translate("page "+url, err)
 	}
-	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.NoFollow, to
-	rep.LinksMore, rep.Finders = links.Incoming >= int64(s.shownBound), finders
+	rep.LinksOut, rep.LinksIn, rep.NoFollowIn, rep.RedirectTo = links.Outgoing, links.Incoming, links.NoFollow, redirect
+	rep.HasMoreLinksIn, rep.Finders = links.Incoming >= int64(s.maxShownCount), finders
 	for _, i := range images {
 		rep.Image = &report.Image{
 			Pages: i.Pages, Source: i.Source, Discovery: i.Discovery, SHA256: i.SHA256, Format: i.Format, Width: i.Width, Height: i.Height,
@@ -55,7 +55,7 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 		rep.Moved = moved
 	}
 	for _, c := range crawls {
-		rep.Crawls = append(rep.Crawls, report.Crawl{
+		rep.Crawls = append(rep.Crawls, report.Attempt{
 			ID: c.ID, Run: c.Run, Kind: kinds.Kind(c.Kind), Outcome: crawl.Outcome(valueOf(c.Outcome)), StatusCode: int16Of(c.StatusCode),
 			Error: valueOf(c.ErrorMessage), Depth: int(c.Depth), Bytes: valueOf(c.Bytes),
 			Truncated: c.Truncated != nil, ContentType: valueOf(c.ContentType),
@@ -67,11 +67,11 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 	return rep, nil
 }
 
-// linksRead bounds the links to a page in a report.
-const linksRead = 1000
+// maxFinderLinks bounds the links to a page in a report.
+const maxFinderLinks = 1000
 
 func (s *Store) finders(ctx context.Context, page int64, domain string) ([]report.Finder, error) {
-	rows, err := s.q.PageLinkingRuns(ctx, dbsqlc.PageLinkingRunsParams{ID: page, Max: linksRead, Domain: domain})
+	rows, err := s.q.PageLinkingRuns(ctx, dbsqlc.PageLinkingRunsParams{ID: page, Max: maxFinderLinks, Domain: domain})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Store) finders(ctx context.Context, page int64, domain string) ([]repor
 		}
 		finders[i] = report.Finder{
 			Run: crawl.RunFacts{Name: r.Name, Settings: settings, Seed: r.Seeded}, Depth: int(r.Depth),
-			Taken: r.HasDomain, Subdomains: r.Subdomains,
+			HasDomain: r.HasDomain, Subdomains: r.Subdomains,
 		}
 	}
 	return finders, nil

@@ -155,13 +155,13 @@ func TestPatternsAreReset(t *testing.T) {
 	a := attempted(b.begin(t, domainA), domainA, links(t, "https://a.example/p/99")...)
 	a.Links[0].Patterns = []string{"/p/N"}
 	n := b.finish(t, a)
-	require.NotEqual(t, decide.Skip, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Do)
+	require.NotEqual(t, decide.Skip, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Action)
 
 	b.exec(t, "UPDATE url_patterns SET seen = 100, duplicates = 90")
 	n = b.next(t, domainA)
 	spent := crawl.Trap{Rule: crawl.TrapPattern, Evidence: "90 of 100 pages like /p/N had nothing new"}
 	d := decide.Decide(decide.Facts{Facts: n.Facts}, n.Now)
-	require.Equal(t, decide.Skip, d.Do)
+	require.Equal(t, decide.Skip, d.Action)
 	require.Equal(t, spent, d.Trap)
 	require.Equal(t, []crawl.Trap{spent}, b.domain(t, domainA).Traps)
 	b.finish(t, crawl.Attempt{
@@ -175,7 +175,7 @@ func TestPatternsAreReset(t *testing.T) {
 	require.Zero(t, one[int](t, b, "SELECT count(*) FROM pages WHERE trap IS NOT NULL OR trap_evidence IS NOT NULL OR duplicate"))
 	n = b.next(t, domainA)
 	require.Equal(t, "https://a.example/p/99", n.Runs[0].Crawl.URL, "it is decided again")
-	require.NotEqual(t, decide.Skip, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Do)
+	require.NotEqual(t, decide.Skip, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Action)
 	require.NoError(t, b.ResetTraps(t.Context(), domainA))
 	require.NoError(t, b.ResetTraps(t.Context(), "unknown.example"))
 }

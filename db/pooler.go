@@ -20,7 +20,7 @@ import (
 var ErrPooler = errors.New("the connection pooler of DATABASE_URL")
 
 var (
-	errShared = fmt.Errorf("%w lends one session of Postgres to several connections, but Mosey keeps locks, "+
+	errSharedSession = fmt.Errorf("%w lends one session of Postgres to several connections, but Mosey keeps locks, "+
 		"a role and settings in its sessions: set pool_mode=session in pgbouncer, or connect to Postgres itself", ErrPooler)
 	errOptions = fmt.Errorf("%w refuses the options of a session: set them with ALTER ROLE … SET, "+
 		"or connect to Postgres itself", ErrPooler)
@@ -33,7 +33,7 @@ func supportPoolers(cfg *pgxpool.Config) {
 		parameters := takeParameters(conn)
 		conn.AfterConnect = func(ctx context.Context, session *pgconn.PgConn) error {
 			if !checked.Load() {
-				if err := refuseShared(ctx, session, conn.Config); err != nil {
+				if err := refuseSharedSessions(ctx, session, conn.Config); err != nil {
 					return err
 				}
 				checked.Store(true)
@@ -47,15 +47,15 @@ func supportPoolers(cfg *pgxpool.Config) {
 // takeParameters removes from a configuration the parameters to set after the start of a session,
 // and returns them. Poolers refuse most parameters at the start.
 func takeParameters(conn *pgx.ConnConfig) map[string]string {
-	later := conn.RuntimeParams
+	deferred := conn.RuntimeParams
 	conn.RuntimeParams = make(map[string]string)
 	for _, name := range []string{"application_name", "options"} {
-		if value, given := later[name]; given {
+		if value, isSet := deferred[name]; isSet {
 			conn.RuntimeParams[name] = value
-			delete(later, name)
+			delete(deferred, name)
 		}
 	}
-	return later
+	return deferred
 }
 
 func setParameters(ctx context.Context, session *pgconn.PgConn, parameters map[string]string) error {
@@ -69,50 +69,50 @@ func setParameters(ctx context.Context, session *pgconn.PgConn, parameters map[s
 }
 
 const (
-	// sharedRounds is the number of times that two connections compare their sessions.
-	sharedRounds = 10
-	// sharedPatience bounds the wait for a second session. A session pooler may have only one.
-	sharedPatience = 10 * time.Second
+	// sessionChecks is the number of times that two connections compare their sessions.
+	sessionChecks = 10
+	// sessionCheckTimeout bounds the wait for a second session. A session pooler may have only one.
+	sessionCheckTimeout = 10 * time.Second
 )
 
-// refuseShared returns an error if a pooler lends a session of Postgres for one transaction or
-// statement. Postgres sends a session's process id at its start, but a pooler sends its own id.
-// Only then does a second connection compare sessions with the first one: a session of a
-// connection never changes, and no other connection has it.
-func refuseShared(ctx context.Context, session *pgconn.PgConn, cfg pgconn.Config) error {
+// refuseSharedSessions returns an error if a pooler lends a session of Postgres for one transaction
+// or statement. Postgres sends a session's process id at its start, but a pooler sends its own id.
+// Only then does a second connection compare sessions with the first one: a session of a connection
+// never changes, and no other connection has it.
+func refuseSharedSessions(ctx context.Context, session *pgconn.PgConn, cfg pgconn.Config) error {
 	first, err := backend(ctx, session)
 	if err != nil || first == strconv.FormatUint(uint64(session.PID()), 10) {
 		return err
 	}
-	probing, cancel := context.WithTimeout(ctx, sharedPatience)
+	probeCtx, cancel := context.WithTimeout(ctx, sessionCheckTimeout)
 	defer cancel()
 	cfg.AfterConnect = nil
-	other, err := pgconn.ConnectConfig(probing, &cfg)
+	other, err := pgconn.ConnectConfig(probeCtx, &cfg)
 	if err != nil {
-		return unlessWaiting(probing, err)
+		return ignoreTimeout(probeCtx, err)
 	}
 	defer other.Close(context.WithoutCancel(ctx))
-	for range sharedRounds {
-		theirs, err := backend(probing, other)
+	for range sessionChecks {
+		otherPID, err := backend(probeCtx, other)
 		if err != nil {
-			return unlessWaiting(probing, err)
+			return ignoreTimeout(probeCtx, err)
 		}
 		for range 2 { // a pooler that takes its sessions in turn has another one for each
-			ours, err := backend(ctx, session)
+			ownPID, err := backend(ctx, session)
 			switch {
 			case err != nil:
 				return err
-			case ours != first, theirs == first:
-				return errShared
+			case ownPID != first, otherPID == first:
+				return errSharedSession
 			}
 		}
 	}
 	return nil
 }
 
-// unlessWaiting returns err, or nil if the second session took too long.
-func unlessWaiting(probing context.Context, err error) error {
-	if errors.Is(probing.Err(), context.DeadlineExceeded) {
+// ignoreTimeout returns err, or nil if the second session took too long.
+func ignoreTimeout(probeCtx context.Context, err error) error {
+	if errors.Is(probeCtx.Err(), context.DeadlineExceeded) {
 		return nil
 	}
 	return err
@@ -135,8 +135,8 @@ const noSuchStatement = "26000"
 func describePooler(err error) error {
 	var pg *pgconn.PgError
 	switch {
-	case errors.Is(err, errShared), errors.As(err, &pg) && pg.Code == noSuchStatement:
-		return errShared
+	case errors.Is(err, errSharedSession), errors.As(err, &pg) && pg.Code == noSuchStatement:
+		return errSharedSession
 	case errors.As(err, &pg) && strings.HasPrefix(pg.Message, "unsupported startup parameter"):
 		return fmt.Errorf("%w (%s)", errOptions, pg.Message)
 	}

@@ -75,11 +75,11 @@ func TestPriorities(t *testing.T) {
 		require.Equal(t, []string{"great.example"}, b.claim(t, 1))
 		b.exec(t, "UPDATE run_domains SET pages_started = 2 WHERE domain = 'great.example'")
 		require.False(t, b.end(t, "great.example", "yielded"), "nobody waits as far as is known")
-		require.NoError(t, b.CrowdRun(t.Context(), b.run.ID, true))
+		require.NoError(t, b.MarkRunCrowded(t.Context(), b.run.ID, true))
 		require.True(t, b.end(t, "great.example", "yielded"))
 		require.Equal(t, []string{"small.example"}, b.claim(t, 1))
 		require.Equal(t, []string{"great.example"}, b.claim(t, 1))
-		require.NoError(t, b.CrowdRun(t.Context(), b.run.ID, true))
+		require.NoError(t, b.MarkRunCrowded(t.Context(), b.run.ID, true))
 		require.False(t, b.end(t, "great.example", "yielded"), "it has had nothing of its second turn")
 	})
 

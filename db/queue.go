@@ -13,28 +13,28 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// QueueMost bounds the domains that Queue returns.
-const QueueMost = 100_000
+// MaxQueueDomains bounds the domains that Queue returns.
+const MaxQueueDomains = 100_000
 
 // Queue returns the pending work of a run, or, if runID is nil, of all running or paused runs. It
 // reads all of it: some seconds for ten million pages.
-func (s *Store) Queue(ctx context.Context, runID *int64, most int) (q report.Queue, err error) {
-	return s.queue(ctx, runID, most, 0)
+func (s *Store) Queue(ctx context.Context, runID *int64, limit int) (q report.Queue, err error) {
+	return s.queue(ctx, runID, limit, 0)
 }
 
 // queue is Queue. delay is the least time between two requests to a domain, for Queue.Left.
-func (s *Store) queue(ctx context.Context, runID *int64, most int, delay time.Duration) (q report.Queue, err error) {
+func (s *Store) queue(ctx context.Context, runID *int64, limit int, delay time.Duration) (q report.Queue, err error) {
 	rows, err := s.q.Queue(ctx, dbsqlc.QueueParams{
-		RunID: runID, Max: int32(min(max(most, 1), QueueMost)), DelayMs: delay.Milliseconds(),
+		RunID: runID, Max: int32(min(max(limit, 1), MaxQueueDomains)), DelayMs: delay.Milliseconds(),
 	})
 	if err != nil {
 		return q, translate("count the queue", err)
 	}
 	for _, r := range rows {
-		q.Total, q.Pending, q.Due, q.Open, q.Left = r.Total, r.TotalPending, r.TotalDue, r.TotalOpen, durationMS(r.MinRemainingMs)
+		q.Total, q.Pending, q.Due, q.Open, q.MinRemaining = r.Total, r.TotalPending, r.TotalDue, r.TotalOpen, durationMS(r.MinRemainingMs)
 		q.Domains = append(q.Domains, report.QueuedDomain{
 			Domain: r.Domain, Status: crawl.DomainStatus(r.Status), Pending: r.Pending, Due: r.Due, InFlight: r.InFlight,
-			Oldest: r.Oldest, Waits: reasons.Reason(r.WaitReason),
+			Oldest: r.Oldest, WaitReason: reasons.Reason(r.WaitReason),
 			Until: timeOrZero(r.Until), NextDue: timeOrZero(r.NextDue),
 		})
 	}
@@ -42,37 +42,37 @@ func (s *Store) queue(ctx context.Context, runID *int64, most int, delay time.Du
 }
 
 const (
-	// worstShown bounds the domains of a kind in a run's report, changesShown its changes, and
-	// examplesShown the pages for each reason to skip pages.
-	worstShown    = 5
-	changesShown  = 20
-	examplesShown = 3
+	// maxWorstShown bounds the domains of a kind in a run's report, maxChangesShown its changes, and
+	// maxExamplesShown the pages for each reason to skip pages.
+	maxWorstShown    = 5
+	maxChangesShown  = 20
+	maxExamplesShown = 3
 )
 
 // RunReport reports on a run in detail. It names at most named failing domains.
-func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r report.Run, err error) {
+func (s *Store) RunReport(ctx context.Context, run crawl.Run, maxFailing int) (r report.Run, err error) {
 	if r.Progress, err = s.Progress(ctx, run); err != nil {
 		return r, err
 	}
-	if r.Detail, err = s.Detail(ctx, run.ID, named); err != nil {
+	if r.Detail, err = s.Detail(ctx, run.ID, maxFailing); err != nil {
 		return r, err
 	}
-	if r.Changes, err = s.RunChanges(ctx, run.ID, changesShown); err != nil {
+	if r.Changes, err = s.RunChanges(ctx, run.ID, maxChangesShown); err != nil {
 		return r, err
 	}
-	queue, err := s.queue(ctx, &run.ID, worstShown, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay)))
+	queue, err := s.queue(ctx, &run.ID, maxWorstShown, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay)))
 	if err != nil {
 		return r, err
 	}
 	r.Longest = queue.Domains
-	rate, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateSpan.Milliseconds()})
-	failing, err2 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: worstShown})
-	slowest, err3 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: worstShown, Slowest: true})
+	rate, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateWindow.Milliseconds()})
+	failing, err2 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: maxWorstShown})
+	slowest, err3 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: maxWorstShown, Slowest: true})
 	if err := errors.Join(err, err2, err3); err != nil {
 		return r, translate("read the report of run "+run.Name, err)
 	}
-	if most := *run.Settings.MaxSubdomains; most >= 0 && *run.Settings.Scope == settings.ScopeWeb {
-		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, MinDomains: int64(most), Max: worstShown})
+	if limit := *run.Settings.MaxSubdomains; limit >= 0 && *run.Settings.Scope == settings.ScopeWeb {
+		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, MinDomains: int64(limit), Max: maxWorstShown})
 		if err != nil {
 			return r, translate("read the report of run "+run.Name, err)
 		}
@@ -80,15 +80,15 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, named int) (r repo
 			r.Subdomains = append(r.Subdomains, report.RunSubdomains{Registered: *row.Registered, Domains: row.Domains})
 		}
 	}
-	r.Failing, r.Slowest = mapped(failing, runDomain), mapped(slowest, runDomain)
+	r.Failing, r.Slowest = mapRows(failing, runDomain), mapRows(slowest, runDomain)
 	r.Budgets = r.BudgetUses(time.Now())
 	if r.Skipped, err = s.skipRules(ctx, r.Progress); err != nil {
 		return r, err
 	}
 	if run.Status == crawl.RunRunning && r.Workers > 0 {
 		r.PagesPerSecond = float64(rate.Requests) / max(rate.Seconds, 1)
-		if most := *run.Settings.MaxPages; most >= 0 {
-			queue.Open = min(queue.Open, max(most-run.PagesStarted, 0))
+		if limit := *run.Settings.MaxPages; limit >= 0 {
+			queue.Open = min(queue.Open, max(limit-run.PagesStarted, 0))
 		}
 		r.ETA = settings.Duration(queue.Estimate(r.PagesPerSecond))
 	}
@@ -102,8 +102,8 @@ func (s *Store) skipRules(ctx context.Context, p report.Progress) ([]report.Skip
 		all = append(all, report.SkipRule{Reason: reasons.Reason(crawl.OutcomeBlockedRobots), Pages: p.BlockedRobots})
 		report.SortSkipRules(all)
 	}
-	names := mapped(all, func(rule report.SkipRule) string { return string(rule.Reason) })
-	rows, err := s.q.RunSkipExamples(ctx, dbsqlc.RunSkipExamplesParams{RunID: p.ID, Reasons: names, Max: examplesShown})
+	names := mapRows(all, func(rule report.SkipRule) string { return string(rule.Reason) })
+	rows, err := s.q.RunSkipExamples(ctx, dbsqlc.RunSkipExamplesParams{RunID: p.ID, Reasons: names, Max: maxExamplesShown})
 	for _, row := range rows {
 		rule := &all[slices.Index(names, row.Reason)]
 		rule.Examples = append(rule.Examples, row.Url)

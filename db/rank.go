@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// domainsDropped is the number of domains in one transaction of DropDomainRanks.
-	domainsDropped = 2_000
-	// notCounted marks links without an opinion of their page's publisher.
-	notCounted = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
+	// dropBatch is the number of domains in one transaction of DropDomainRanks.
+	dropBatch = 2_000
+	// uncountedRels marks links without an opinion of their page's publisher.
+	uncountedRels = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
 )
 
 // The links that count for ranking: visible or canonical, without nofollow, ugc or sponsored. sqlc
@@ -41,21 +41,21 @@ const rankedPages = `
 // both ends of a link here: a join in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
 	err := s.snapshot(ctx, func(tx pgx.Tx) error {
-		known, err := readPageDomains(ctx, tx)
+		domains, err := readPageDomains(ctx, tx)
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, countedLinks, notCounted, int32(crawl.RelCanonical))
+		rows, err := tx.Query(ctx, countedLinks, uncountedRels, int32(crawl.RelCanonical))
 		if err != nil {
 			return err
 		}
 		var from, to int64
 		var canonical bool
 		_, err = pgx.ForEachRow(rows, []any{&from, &to, &canonical}, func() error {
-			a, silent := known.of(from)
-			b, _ := known.of(to)
+			a, silent := domains.domainOf(from)
+			b, _ := domains.domainOf(to)
 			if a != b && a != 0 && b != 0 && (canonical || !silent) {
-				yield(known.names[a], known.names[b], to)
+				yield(domains.names[a], domains.names[b], to)
 			}
 			return nil
 		})
@@ -74,14 +74,14 @@ type pageDomains struct {
 const silentBit = 1 << 31
 
 func readPageDomains(ctx context.Context, tx pgx.Tx) (pageDomains, error) {
-	var most int64
-	if err := tx.QueryRow(ctx, "SELECT coalesce(max(id), 0) FROM pages").Scan(&most); err != nil {
+	var maxID int64
+	if err := tx.QueryRow(ctx, "SELECT coalesce(max(id), 0) FROM pages").Scan(&maxID); err != nil {
 		return pageDomains{}, err
 	}
-	known := pageDomains{names: []string{""}, byID: make([]uint32, most+1)}
+	domains := pageDomains{names: []string{""}, byID: make([]uint32, maxID+1)}
 	rows, err := tx.Query(ctx, rankedPages)
 	if err != nil {
-		return known, err
+		return domains, err
 	}
 	numbers := map[string]uint32{}
 	var id int64
@@ -90,20 +90,20 @@ func readPageDomains(ctx context.Context, tx pgx.Tx) (pageDomains, error) {
 	_, err = pgx.ForEachRow(rows, []any{&id, &domain, &silent}, func() error {
 		n, found := numbers[string(domain)]
 		if !found {
-			n = uint32(len(known.names)) //nolint:gosec // memory ends first
-			known.names = append(known.names, string(domain))
-			numbers[known.names[n]] = n
+			n = uint32(len(domains.names)) //nolint:gosec // memory ends first
+			domains.names = append(domains.names, string(domain))
+			numbers[domains.names[n]] = n
 		}
-		if known.byID[id] = n; silent {
-			known.byID[id] |= silentBit
+		if domains.byID[id] = n; silent {
+			domains.byID[id] |= silentBit
 		}
 		return nil
 	})
-	return known, err
+	return domains, err
 }
 
-// of returns the number of a page's domain, and whether the page is silent.
-func (p pageDomains) of(page int64) (domain uint32, silent bool) {
+// domainOf returns the number of a page's domain, and whether the page is silent.
+func (p pageDomains) domainOf(page int64) (domain uint32, silent bool) {
 	if page < 0 || page >= int64(len(p.byID)) {
 		return 0, false
 	}
@@ -121,19 +121,19 @@ func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain
 }
 
 // DropDomainRanks drops the ranks of domains for which known is false, and returns their number.
-func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) bool) (dropped int, err error) {
+func (s *Store) DropDomainRanks(ctx context.Context, isKnown func(domain string) bool) (dropped int, err error) {
 	all, err := s.q.RankedDomains(ctx)
 	if err != nil {
 		return 0, translate("read ranked domains", err)
 	}
-	gone := slices.DeleteFunc(all, known)
+	gone := slices.DeleteFunc(all, isKnown)
 	slices.Sort(gone)
-	for some := range slices.Chunk(gone, domainsDropped) {
-		_, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) { return s.q.RankDomainsDrop(ctx, some) })
+	for chunk := range slices.Chunk(gone, dropBatch) {
+		_, err := retryConflicts(ctx, "drop ranks of domains", func() (int32, error) { return s.q.RankDomainsDrop(ctx, chunk) })
 		if err != nil {
 			return dropped, err
 		}
-		dropped += len(some)
+		dropped += len(chunk)
 	}
 	return dropped, nil
 }
@@ -141,7 +141,7 @@ func (s *Store) DropDomainRanks(ctx context.Context, known func(domain string) b
 // StorePageRanks stores the worth of some pages, and orders the pending ones by it. It returns the
 // numbers of changed and of moved pages.
 func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error) {
-	p := dbsqlc.RankPagesParams{After: ranks.After, UpToID: ranks.Upto, Pages: ranks.IDs(), Inlinks: []int32{}, Scores: []float32{}}
+	p := dbsqlc.RankPagesParams{After: ranks.After, UpToID: ranks.Through, Pages: ranks.IDs(), Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks.Pages {
 		p.Inlinks, p.Scores = append(p.Inlinks, int32Of(r.Domains)), append(p.Scores, float32(r.Score))
 	}
@@ -155,10 +155,10 @@ func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (chan
 
 // Anchors returns the texts of links from other domains to the pages of some ranks. The linking
 // pages must be indexed and not silent. The result includes pages between them that had such texts
-// at the last FoldAnchors, without texts if they have lost them.
+// at the last StoreAnchors, without texts if they have lost them.
 func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error) {
 	rows, err := s.q.RankAnchors(ctx, dbsqlc.RankAnchorsParams{
-		Rel: notCounted, After: ranks.After, UpToID: ranks.Upto, Pages: ranks.IDs(),
+		Rel: uncountedRels, After: ranks.After, UpToID: ranks.Through, Pages: ranks.IDs(),
 	})
 	if err != nil {
 		return nil, translate("read anchors", err)
@@ -169,20 +169,20 @@ func (s *Store) Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anc
 		if n := len(all); n == 0 || all[n-1].Page != r.PageID {
 			all = append(all, crawl.Anchors{Page: r.PageID, Domain: r.Domain})
 		}
-		if a := &all[len(all)-1]; r.Anchor != "" && quotable(r.Usage, now) {
-			a.Said = append(a.Said, crawl.Anchor{Domain: r.FromDomain, Text: r.Anchor})
+		if a := &all[len(all)-1]; r.Anchor != "" && isQuotable(r.Usage, now) {
+			a.Texts = append(a.Texts, crawl.Anchor{Domain: r.FromDomain, Text: r.Anchor})
 		}
 	}
 	return all, nil
 }
 
-// quotable reports whether a page's usage allows that a search finds other pages by its texts.
-func quotable(data []byte, now time.Time) bool {
+// isQuotable reports whether a page's usage allows that a search finds other pages by its texts.
+func isQuotable(data []byte, now time.Time) bool {
 	if data == nil {
 		return true
 	}
-	var said usage.Usage
-	return json.Unmarshal(data, &said) == nil && usage.Listed(said, now)
+	var statement usage.Usage
+	return json.Unmarshal(data, &statement) == nil && usage.Listed(statement, now)
 }
 
 func int32Of(n int) int32 { return int32(min(n, math.MaxInt32)) } //nolint:gosec // bounded
@@ -192,9 +192,9 @@ func rankOf(inlinks int32, score float32) crawl.Rank {
 }
 
 // BestDomains returns up to most domains with the highest worth.
-func (s *Store) BestDomains(ctx context.Context, most int) ([]crawl.RankedDomain, error) {
-	rows, err := s.q.BestDomains(ctx, int32(most)) //nolint:gosec // the caller bounds it
-	return mapped(rows, func(r dbsqlc.DomainRank) crawl.RankedDomain {
+func (s *Store) BestDomains(ctx context.Context, limit int) ([]crawl.RankedDomain, error) {
+	rows, err := s.q.BestDomains(ctx, int32(limit)) //nolint:gosec // the caller bounds it
+	return mapRows(rows, func(r dbsqlc.DomainRank) crawl.RankedDomain {
 		return crawl.RankedDomain{Domain: r.Domain, Rank: rankOf(r.Inlinks, r.Score)}
 	}), translate("read the best domains", err)
 }

@@ -76,7 +76,7 @@ func TestRank(t *testing.T) {
 
 	rep := b.ranked(t)
 	require.Equal(t, report.Ranks{
-		Links: 5, Pairs: 3, Domains: 6, Pages: 3, Changed: 9, Rounds: rep.Rounds, Moved: 0, Called: 1,
+		Links: 5, Pairs: 3, Domains: 6, Pages: 3, Changed: 9, Rounds: rep.Rounds, Reprioritized: 0, AnchorsChanged: 1,
 	}, withoutSteps(rep))
 	domain, err := b.DomainLinks(t.Context(), "hub.example", 10)
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestRank(t *testing.T) {
 		before := b.snapshot(t)
 		again := b.ranked(t)
 		require.Zero(t, again.Changed)
-		require.Zero(t, again.Called)
+		require.Zero(t, again.AnchorsChanged)
 		require.Equal(t, before, b.snapshot(t))
 	})
 	t.Run("KeepsAnchorsOfAPageThatIsReadAgain", func(t *testing.T) {
@@ -117,14 +117,14 @@ func TestRank(t *testing.T) {
 		require.Equal(t, []string{hub}, b.finds(t, "finest"))
 		require.Equal(t, []string{hub}, b.finds(t, "earth"))
 		require.Equal(t, []string{"https://hub.example/other"}, b.finds(t, "water"))
-		require.Zero(t, b.ranked(t).Called)
+		require.Zero(t, b.ranked(t).AnchorsChanged)
 	})
 	t.Run("DropsWhatIsNotSaidAnyMore", func(t *testing.T) {
 		gone := b.in(t, "gone", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		gone.seed(t, "https://a.example/", "https://b.example/")
 		gone.reads(t, "https://a.example/", "fire")
 		gone.reads(t, "https://b.example/", "fire")
-		require.EqualValues(t, 1, b.ranked(t).Called)
+		require.EqualValues(t, 1, b.ranked(t).AnchorsChanged)
 		require.Empty(t, b.finds(t, "finest"))
 		require.Equal(t, []string{hub}, b.finds(t, "earth"))
 		require.Zero(t, one[int](t, b, "SELECT count(*) FROM page_ranks"))
@@ -172,9 +172,9 @@ func TestRankCountsPagesThatSpeakForThemselves(t *testing.T) {
 	counted, quoted := map[string]bool{}, map[string]bool{}
 	require.NoError(t, b.CountedLinks(t.Context(), func(from, _ string, _ int64) { counted[from] = true }))
 	id := one[int64](t, b, "SELECT id FROM pages WHERE url = $1", hub)
-	anchors, err := b.Anchors(t.Context(), crawl.PageRanks{After: id - 1, Upto: id, Pages: []crawl.RankedPage{{ID: id}}})
+	anchors, err := b.Anchors(t.Context(), crawl.PageRanks{After: id - 1, Through: id, Pages: []crawl.RankedPage{{ID: id}}})
 	require.NoError(t, err)
-	for _, a := range anchors[0].Said {
+	for _, a := range anchors[0].Texts {
 		quoted[a.Domain] = true
 	}
 	for name, c := range cases {
@@ -184,7 +184,7 @@ func TestRankCountsPagesThatSpeakForThemselves(t *testing.T) {
 }
 
 func withoutSteps(r report.Ranks) report.Ranks {
-	r.Done, r.Of = 0, 0
+	r.Done, r.Total = 0, 0
 	return r
 }
 
@@ -215,9 +215,9 @@ func TestRankOrdersPages(t *testing.T) {
 	require.Equal(t, linked, next(b), "found first, by a fan")
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + CASE WHEN url = $1 THEN interval '0' ELSE -interval '1 s' END WHERE outcome IS NULL", linked)
 	require.Equal(t, plain, next(b))
-	require.EqualValues(t, 1, b.ranked(t).Moved)
+	require.EqualValues(t, 1, b.ranked(t).Reprioritized)
 	require.Equal(t, linked, next(b))
-	require.Zero(t, b.ranked(t).Moved)
+	require.Zero(t, b.ranked(t).Reprioritized)
 	b.fetch(t, "site.example")
 	b.fetch(t, "site.example")
 

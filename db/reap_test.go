@@ -49,7 +49,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
 		require.Equal(t, workerDied, crawls[1].Error)
 		require.Equal(t, dead.CrawlID, one[int64](t, b, "SELECT previous_id FROM page_crawls WHERE id = $1", n.CrawlID))
-		require.Equal(t, report.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 1, RequestCount: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("ThatOutlastsItsLeaseIsOnlyCounted", func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		b.seed(t, "https://outlasts.example/1", "https://outlasts.example/2")
 		for i, want := range []bool{true, false} {
 			at := attempted(b.begin(t, "outlasts.example"), "outlasts.example")
-			at.Outlasted = want
+			at.LeaseExpired = want
 			b.finish(t, at)
 			require.Equal(t, want, one[bool](t, b, "SELECT lost FROM audit_requests WHERE id = $1", at.CrawlID), i)
 		}
@@ -119,7 +119,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			_, err := b.Begin(t.Context(), b.prerequisite(domainA, "", 0, 0))
 			return err
 		})
-		require.Equal(t, report.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 1, RequestCount: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("IsTheLastWhenThereWereEnough", func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 		require.Equal(t, "failed", page.Status)
 		require.NotZero(t, page.FailedAt)
 		require.Len(t, page.Crawls, 2)
-		require.Equal(t, report.Totals{Failed: 2, Asked: 2}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 2, RequestCount: 2}, b.progress(t).Totals)
 	})
 
 	t.Run("IsClosedOnce", func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			return err
 		})
 		require.Len(t, b.page(t, "https://once.example/").Crawls, 2)
-		require.Equal(t, report.Totals{Failed: 1, Asked: 1}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Failed: 1, RequestCount: 1}, b.progress(t).Totals)
 	})
 
 	t.Run("IsWorkForTheDispatcher", func(t *testing.T) {

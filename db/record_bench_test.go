@@ -148,7 +148,7 @@ func crawlSite(
 		if index != nil {
 			at.Index = index(rng)
 		}
-		var rec crawl.Recorded
+		var rec crawl.RecordResult
 		rec, err = store.Record(b.Context(), at)
 		f = rec.Facts
 		recorded()

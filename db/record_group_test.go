@@ -50,7 +50,7 @@ func TestRecordInGroups(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("https://s%d.example/2", i), viewOf(o.Facts).URL)
 		}
 		require.Equal(t, 1, one[int](t, b, "SELECT count(DISTINCT xmin::text) FROM page_crawls WHERE outcome IS NOT NULL"))
-		require.Equal(t, report.Totals{Success: 6, Asked: 6}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 6, RequestCount: 6}, b.progress(t).Totals)
 	})
 
 	t.Run("ABadOneHarmsOnlyItself", func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestRecordInGroups(t *testing.T) {
 		eventually(t, "the one waits", func() bool { return b.blocked(t) })
 		require.NoError(t, tx.Commit(t.Context()))
 		<-done
-		require.Equal(t, report.Totals{Success: 3, Asked: 3}, b.progress(t).Totals)
+		require.Equal(t, report.Totals{Success: 3, RequestCount: 3}, b.progress(t).Totals)
 	})
 
 	t.Run("TwoOfADomainAreRecordedOneAfterTheOther", func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestRecordInGroups(t *testing.T) {
 	})
 }
 
-func (b *bundle) recorded(t *testing.T, a crawl.Attempt) crawl.Recorded {
+func (b *bundle) recorded(t *testing.T, a crawl.Attempt) crawl.RecordResult {
 	t.Helper()
 	rec, err := b.Record(t.Context(), a)
 	require.NoError(t, err)
@@ -175,19 +175,19 @@ func mixed(t *testing.T, b *bundle) []crawl.Attempt {
 	a[2].Charge = &crawl.Charge{Patterns: []string{"/go"}, Redirect: true}
 	a[3].Outcome, a[3].StatusCode, a[3].Page, a[3].RetryIn = crawl.OutcomeBlocked5xx, 503, nil, new(crawl.Millis(time.Hour))
 	a[4].Outcome, a[4].Page, a[4].Error = crawl.OutcomeFailed, &crawl.PageUpdate{Failed: true}, "reset"
-	a[4].GiveUp, a[4].GiveUpReason, a[4].GiveUpFor = crawl.DomainUnreachable, "gone", crawl.Millis(time.Hour)
+	a[4].AbandonStatus, a[4].AbandonReason, a[4].AbandonFor = crawl.DomainUnreachable, "gone", crawl.Millis(time.Hour)
 	a[4].Health = &crawl.Health{Penalty: settings.Duration(time.Second)}
-	a[5].Page = &crawl.PageUpdate{Visit: &crawl.VisitUpdate{ETag: `"1"`}, Said: true, NoIndex: true}
+	a[5].Page = &crawl.PageUpdate{Visit: &crawl.VisitUpdate{ETag: `"1"`}, HasUsage: true, NoIndex: true}
 	a[5].Unchanged = "same"
 	a[6].Page.Trap, a[6].Page.TrapEvidence = crawl.TrapPattern, "of an earlier visit"
 	a[6].Follow = nil
 	a[6].Links = links(t, "https://s6.example/not-followed")
 	a[7].Robots = &crawl.Robots{
 		Origin: "https://s7.example", Domain: "s7.example", Verdict: crawl.RobotsRules, Rules: "User-agent: *\n",
-		Fresh: crawl.Millis(time.Hour),
+		Lifetime: crawl.Millis(time.Hour),
 	}
 	for i := range a {
-		a[i].IP, a[i].Bytes, a[i].Duration = "192.0.2.7", 1000, crawl.Span(20*time.Millisecond)
+		a[i].IP, a[i].Bytes, a[i].Duration = "192.0.2.7", 1000, crawl.ElapsedMillis(20*time.Millisecond)
 	}
 	return a
 }

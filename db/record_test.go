@@ -21,7 +21,7 @@ func TestRobotsTextsAreStoredOnce(t *testing.T) {
 	save := func(t *testing.T, origin, rules string) crawl.Robots {
 		t.Helper()
 		_, err := b.SaveRobots(t.Context(), crawl.Robots{
-			Origin: origin, Domain: domainA, Verdict: crawl.RobotsRules, Rules: rules, Fresh: crawl.Millis(time.Hour),
+			Origin: origin, Domain: domainA, Verdict: crawl.RobotsRules, Rules: rules, Lifetime: crawl.Millis(time.Hour),
 		})
 		require.NoError(t, err)
 		r, err := b.Robots(t.Context(), origin)
@@ -55,7 +55,7 @@ func TestRobotsTextsAreStoredOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, err = b.SaveRobots(ctx, crawl.Robots{
-		Origin: "https://a.example", Domain: domainA, Verdict: crawl.RobotsRules, BodyHash: make([]byte, 32), Fresh: crawl.Millis(time.Hour),
+		Origin: "https://a.example", Domain: domainA, Verdict: crawl.RobotsRules, BodyHash: make([]byte, 32), Lifetime: crawl.Millis(time.Hour),
 	})
 	require.ErrorContains(t, err, "foreign key", "a body that is not stored")
 
@@ -128,7 +128,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 		// its robots.txt redirects to another domain
 		l := b.take(t, "b.example", "", "robots", 0)
 		at := robotsRecord(l.CrawlID, domainA, "")
-		at.Domain, at.FactsOf = "b.example", domainA
+		at.Domain, at.FactsDomain = "b.example", domainA
 		rec, err := b.Record(t.Context(), at)
 		require.NoError(t, err)
 		n := viewOf(rec.Facts)
@@ -164,7 +164,7 @@ func TestSharedSlotsAreFreeBeforeLinksAreWritten(t *testing.T) {
 	})
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-done)
-	require.Equal(t, report.Totals{Success: 1, Asked: 1}, b.progress(t).Totals)
+	require.Equal(t, report.Totals{Success: 1, RequestCount: 1}, b.progress(t).Totals)
 }
 
 // TestSharedSlotsAreFreeSinceTheRecordedEnd looks at what an audit computes from.

@@ -19,16 +19,16 @@ const (
 	recrawlChunk = 1000
 	// revisitsChunk is the number of pages in one call of ScheduleRevisits.
 	revisitsChunk = 5000
-	// planEvery is the lifetime of a domain's plan.
-	planEvery = 7 * 24 * time.Hour
-	// planPages bounds the pages of a plan: more add nothing.
-	planPages = 20_000
+	// planLifetime is the lifetime of a domain's plan.
+	planLifetime = 7 * 24 * time.Hour
+	// maxPlanPages bounds the pages of a plan: more add nothing.
+	maxPlanPages = 20_000
 )
 
 // RecrawlDue makes up to most due pages pending, in a run that recrawls, and returns their number.
-func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, error) {
+func (s *Store) RecrawlDue(ctx context.Context, runID int64, limit int) (int, error) {
 	row, err := retryConflicts(ctx, "find due revisits", func() (dbsqlc.RecrawlsDueRow, error) {
-		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(most)})
+		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(limit)})
 	})
 	return int(row.Selected), err
 }
@@ -36,11 +36,11 @@ func (s *Store) RecrawlDue(ctx context.Context, runID int64, most int) (int, err
 // RecrawlOlder makes pages pending again in a run, its own pages or those of another run. It
 // resumes from from, and reports its progress to told after each step.
 func (s *Store) RecrawlOlder(
-	ctx context.Context, of crawl.RecrawlOf, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress),
+	ctx context.Context, selection crawl.RecrawlSelection, from crawl.RecrawlProgress, onProgress func(crawl.RecrawlProgress),
 ) error {
 	p := dbsqlc.RecrawlsOlderParams{
-		RunID: of.RunID, IntoID: of.IntoID, Domain: valueOrNil(of.Domain), Before: of.Before, After: from.Page, Max: recrawlChunk,
-		Pages: of.Only != settings.OnlyImages, Images: of.Only != settings.OnlyPages,
+		RunID: selection.RunID, IntoID: selection.IntoID, Domain: valueOrNil(selection.Domain), Before: selection.Before, After: from.Page, Max: recrawlChunk,
+		Pages: selection.RefreshKind != settings.RefreshImages, Images: selection.RefreshKind != settings.RefreshPages,
 	}
 	for {
 		row, err := retryConflicts(ctx, "schedule a recrawl", func() (dbsqlc.RecrawlsOlderRow, error) {
@@ -51,7 +51,7 @@ func (s *Store) RecrawlOlder(
 		}
 		p.After = row.Last
 		from.Page, from.Pending = row.Last, from.Pending+int(row.Added)
-		told(from)
+		onProgress(from)
 	}
 }
 
@@ -59,17 +59,17 @@ func (s *Store) RecrawlOlder(
 // itself. A new run has the other's settings, changed by settings.Refresh and own. by is their
 // author.
 func (s *Store) RefreshRun(
-	ctx context.Context, of crawl.Run, name, by string, only settings.Only, own settings.Settings,
+	ctx context.Context, source crawl.Run, name, by string, kind settings.RefreshKind, changes settings.Settings,
 ) (crawl.Run, error) {
 	if name == "" {
-		return of, nil
+		return source, nil
 	}
-	c := crawl.RunChange{Action: crawl.ChangeSet, Settings: own, SetBy: by}
+	c := crawl.RunChange{Action: crawl.ChangeSet, Settings: changes, SetBy: by}
 	_, err := s.Run(ctx, name)
 	if errors.Is(err, crawl.ErrNotFound) {
-		c.Settings, c.Reason, err = of.Settings.Refresh(only, own), "refresh of run "+of.Name, nil
-		if only != "" {
-			c.Reason += ", " + string(only) + " alone"
+		c.Settings, c.Reason, err = source.Settings.Refresh(kind, changes), "refresh of run "+source.Name, nil
+		if kind != "" {
+			c.Reason += ", " + string(kind) + " alone"
 		}
 	}
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 		Domain string `json:"domain"`
 		URL    string `json:"url"`
 	}
-	all := mapped(pages, func(u urls.URL) named { return named{u.Domain(), u.String()} })
+	all := mapRows(pages, func(u urls.URL) named { return named{u.Domain(), u.String()} })
 	doc, err := document("pages to request", all)
 	if err != nil {
 		return nil, nil, err
@@ -119,15 +119,15 @@ func (s *Store) pagesNamed(ctx context.Context, runID int64, pages []urls.URL) (
 	if err != nil {
 		return nil, nil, translate("find pages", err)
 	}
-	taken := make([]bool, len(pages))
+	inRun := make([]bool, len(pages))
 	for _, r := range rows {
 		if r.IsInRun {
-			taken[r.N-1] = true
+			inRun[r.N-1] = true
 			ids = append(ids, r.ID)
 		}
 	}
 	for i, u := range pages {
-		if !taken[i] {
+		if !inRun[i] {
 			others = append(others, u)
 		}
 	}
@@ -177,12 +177,13 @@ func (s *Store) ScheduleRevisits(
 }
 
 // HintRecrawl updates by hint when pages of a run are due that a list reports as changed in told.
-// It skips pending pages and pages without another visit. told has at most crawl.NewsMax pages.
+// It skips pending pages and pages without another visit. told has at most crawl.ChangeNoticesMax
+// pages.
 func (s *Store) HintRecrawl(
-	ctx context.Context, runID int64, told []crawl.News,
+	ctx context.Context, runID int64, notices []crawl.ChangeNotice,
 	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
 ) error {
-	data, err := document("news of pages", told)
+	data, err := document("news of pages", notices)
 	if err != nil {
 		return err
 	}
@@ -195,17 +196,17 @@ func (s *Store) HintRecrawl(
 		History json.RawMessage `json:"history"`
 		Due     time.Time       `json:"due"`
 	}
-	var set []hinted
+	var hints []hinted
 	for _, r := range rows {
 		history, due, err := hint(r.History, r.FetchedAt)
 		if err != nil {
 			return err
 		}
 		if !due.IsZero() {
-			set = append(set, hinted{r.ID, history, due})
+			hints = append(hints, hinted{r.ID, history, due})
 		}
 	}
-	if data, err = document("hints of pages", set); err != nil {
+	if data, err = document("hints of pages", hints); err != nil {
 		return err
 	}
 	return retry(ctx, "store news of pages", func() error {
@@ -217,32 +218,32 @@ func (s *Store) HintRecrawl(
 // last plan is old. least is the shortest delay of such runs.
 func (s *Store) PlanRecrawl(
 	ctx context.Context, domain string,
-	plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
+	plan func(histories []json.RawMessage, minDelay time.Duration, current crawl.DomainRecrawl) (json.RawMessage, error),
 ) error {
-	due, err := s.q.RecrawlPlanDue(ctx, dbsqlc.RecrawlPlanDueParams{Domain: domain, SpanMs: ms(planEvery)})
+	due, err := s.q.RecrawlPlanDue(ctx, dbsqlc.RecrawlPlanDueParams{Domain: domain, SpanMs: ms(planLifetime)})
 	if err != nil || len(due) == 0 {
 		return translate("find the plan of "+domain, err)
 	}
-	var kept crawl.DomainRecrawl
-	if err := unmarshalOr(due[0].Recrawl, &kept); err != nil {
+	var current crawl.DomainRecrawl
+	if err := unmarshalNullable(due[0].Recrawl, &current); err != nil {
 		return fmt.Errorf("read the plan of %s: %w", domain, err)
 	}
-	var least time.Duration
+	var minDelay time.Duration
 	for i, run := range due {
 		set, err := s.settingsOf(run.Settings)
 		if err != nil {
 			return err
 		}
-		if delay := time.Duration(*set.Delay); i == 0 || delay < least {
-			least = delay
+		if delay := time.Duration(*set.Delay); i == 0 || delay < minDelay {
+			minDelay = delay
 		}
 	}
-	rows, err := s.q.RecrawlHistories(ctx, dbsqlc.RecrawlHistoriesParams{Domain: domain, Max: planPages})
+	rows, err := s.q.RecrawlHistories(ctx, dbsqlc.RecrawlHistoriesParams{Domain: domain, Max: maxPlanPages})
 	if err != nil {
 		return translate("read the histories of "+domain, err)
 	}
-	histories := mapped(rows, func(r []byte) json.RawMessage { return r })
-	doc, err := plan(histories, least, kept)
+	histories := mapRows(rows, func(r []byte) json.RawMessage { return r })
+	doc, err := plan(histories, minDelay, current)
 	if err != nil {
 		return err
 	}
@@ -251,11 +252,11 @@ func (s *Store) PlanRecrawl(
 
 // Outdated counts the pages, of one domain or, if it is empty, of all, that an earlier extractor
 // read.
-func (s *Store) Outdated(ctx context.Context, domain string) (report.Outdated, error) {
+func (s *Store) Outdated(ctx context.Context, domain string) (report.OutdatedCounts, error) {
 	row, err := readAll(ctx, s, func(q *dbsqlc.Queries) (dbsqlc.ReprocessDueRow, error) {
 		return q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain)})
 	})
-	out := report.Outdated{Pages: row.Due, Domains: row.Domains, Closed: row.Closed}
+	out := report.OutdatedCounts{Pages: row.Due, Domains: row.Domains, Closed: row.Closed}
 	return out, translate("count pages to reread", err)
 }
 

@@ -39,7 +39,7 @@ func TestDomainReport(t *testing.T) {
 	}, r)
 
 	a := attempted(b.begin(t, domainA), domainA)
-	a.Outcome, a.StatusCode, a.Error, a.Bytes, a.Duration = crawl.OutcomeBlocked4xx, 410, "gone", 9, crawl.Span(70*time.Millisecond)
+	a.Outcome, a.StatusCode, a.Error, a.Bytes, a.Duration = crawl.OutcomeBlocked4xx, 410, "gone", 9, crawl.ElapsedMillis(70*time.Millisecond)
 	a.Delay, a.Reason = crawl.Millis(time.Hour), reasons.CrawlDelay
 	b.finish(t, a)
 	d = b.domain(t, domainA)
@@ -47,13 +47,13 @@ func TestDomainReport(t *testing.T) {
 	require.Equal(t, reasons.CrawlDelay, d.SlotReason)
 	require.WithinDuration(t, b.clock(t).Add(time.Hour), d.SlotFree, 5*time.Minute)
 	require.Len(t, d.Recent, 1)
-	require.Equal(t, report.Crawl{
+	require.Equal(t, report.Attempt{
 		ID: a.CrawlID, Domain: domainA, URL: "https://a.example/1", Kind: kinds.Page, Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
 		Error: "gone", Bytes: 9, Duration: settings.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
 		Delay: settings.Duration(time.Hour), DelayReason: reasons.CrawlDelay,
 	}, d.Recent[0])
 	require.Equal(t, []report.DomainRun{
-		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: report.Totals{Blocked4xx: 1, Bytes: 9, Asked: 1}},
+		{Run: "test", Status: crawl.RunRunning, Seed: true, Started: 1, Budget: -1, RunBudget: -1, Totals: report.Totals{Blocked4xx: 1, Bytes: 9, RequestCount: 1}},
 		{Run: "other", Status: crawl.RunRunning, Budget: -1, RunBudget: -1},
 	}, d.Runs)
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = $1 WHERE run_id = $2 AND domain = $3 AND outcome IS NULL", time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), b.run.ID, domainA)
@@ -61,7 +61,7 @@ func TestDomainReport(t *testing.T) {
 	require.True(t, b.domain(t, domainA).NextDue.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)))
 
 	p := b.progress(t)
-	require.Equal(t, []report.Waiting{{Domain: domainA, Reason: reasons.Scheduled, Until: b.domain(t, domainA).NextDue}}, p.Waiting,
+	require.Equal(t, []report.WaitingDomain{{Domain: domainA, Reason: reasons.Scheduled, Until: b.domain(t, domainA).NextDue}}, p.Waiting,
 		"its slot is free long before")
 	require.EqualValues(t, 1, p.Active)
 	require.EqualValues(t, 2, p.Domains)

@@ -50,7 +50,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		b.seed(t, "https://page.example/")
 		n := b.beginAt(t, domain, "192.0.2.20")
 		a := attempted(n, domain)
-		a.IP, a.Duration, a.EndedAt = "192.0.2.20", crawl.Span(1500*time.Millisecond), time.Now().Add(-time.Minute)
+		a.IP, a.Duration, a.EndedAt = "192.0.2.20", crawl.ElapsedMillis(1500*time.Millisecond), time.Now().Add(-time.Minute)
 		a.Delay, a.IPDelay, a.RetryAfter = crawl.Millis(time.Hour), crawl.Millis(time.Second), crawl.Millis(time.Hour)
 		a.Reason, a.RobotsVersion = reasons.RetryAfter, 17
 		b.finish(t, a)
@@ -153,6 +153,6 @@ func TestRequestsAreLogged(t *testing.T) {
 			require.ErrorContains(t, err, "append-only", sql)
 		}
 		_, err := b.Pool().Exec(t.Context(), "UPDATE page_crawls SET delay_ms = 0 WHERE domain = 'ever.example'")
-		require.ErrorContains(t, err, "a closed crawl never changes")
+		require.ErrorContains(t, err, "neither a closed attempt")
 	})
 }

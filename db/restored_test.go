@@ -50,7 +50,8 @@ func TestCloseRestoredForgetsLongWaits(t *testing.T) {
 	}
 }
 
-// A delay that follows each request may have begun just now, by a request that the state does not know.
+// A delay that follows each request may have begun just now, by a request that the state does not
+// know.
 func TestCloseRestoredKeepsWholeDelays(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings.Settings{})

@@ -16,11 +16,11 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	}
 	r := crawl.Robots{
 		Origin: row.Origin, Domain: row.Domain, Verdict: crawl.RobotsVerdict(row.Verdict), Agent: row.Agent, Rules: row.Rules,
-		BodyHash: row.BodyHash, CrawlDelay: converted(row.CrawlDelayMs, crawl.MillisOf), VisitTimes: valueOf(row.VisitTimes),
+		BodyHash: row.BodyHash, CrawlDelay: convertPtr(row.CrawlDelayMs, crawl.MillisOf), VisitTimes: valueOf(row.VisitTimes),
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
 		ETag: valueOf(row.Etag), LastModified: valueOf(row.LastModified), Failed: row.FailingMs > 0,
-		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs), Fresh: crawl.MillisOf(row.FreshMs),
-		Failures: int(row.Failures), Unreached: int(row.UnansweredCount), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
+		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs), Lifetime: crawl.MillisOf(row.FreshMs),
+		Failures: int(row.Failures), UnansweredCount: int(row.UnansweredCount), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
 	}
 	if row.Tdm != "" {
 		r.TDM = json.RawMessage(row.Tdm)
@@ -30,7 +30,7 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 
 // storable completes a robots.txt: it holds for a moment at least, and fails if it is unreachable.
 func storable(r crawl.Robots) crawl.Robots {
-	r.Fresh = max(r.Fresh, crawl.Millis(time.Millisecond))
+	r.Lifetime = max(r.Lifetime, crawl.Millis(time.Millisecond))
 	r.Failed = r.Failed || r.Verdict == crawl.RobotsUnreachable
 	return r
 }

@@ -41,7 +41,7 @@ func TestRobots(t *testing.T) {
 			Origin: "https://whole.example", Domain: "whole.example", Verdict: crawl.RobotsRules, Agent: "mosey",
 			Rules: "User-agent: mosey\nDisallow: /x\n", CrawlDelay: new(crawl.Millis(1500 * time.Millisecond)),
 			VisitTimes: "Mon-Sun 06:00-08:45 UTC",
-			Sitemaps:   []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Fresh: crawl.Millis(24 * time.Hour),
+			Sitemaps:   []string{"https://whole.example/sitemap.xml"}, Reason: "200", StatusCode: 200, Lifetime: crawl.Millis(24 * time.Hour),
 			TDM: json.RawMessage(`[]`), ETag: `"v1"`, LastModified: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.Local),
 		}
 		before := b.clock(t)
@@ -50,14 +50,14 @@ func TestRobots(t *testing.T) {
 		require.WithinRange(t, got.FetchedAt, before, b.clock(t))
 		require.WithinDuration(t, got.FetchedAt.Add(24*time.Hour), got.ExpiresAt, time.Second)
 		require.Equal(t, got.FetchedAt.UnixMicro(), got.Version)
-		require.LessOrEqual(t, time.Duration(got.Fresh), 24*time.Hour)
-		require.Greater(t, time.Duration(got.Fresh), 23*time.Hour)
+		require.LessOrEqual(t, time.Duration(got.Lifetime), 24*time.Hour)
+		require.Greater(t, time.Duration(got.Lifetime), 23*time.Hour)
 		require.Less(t, got.Age, time.Minute)
 		want.Age = got.Age
-		want.FetchedAt, want.ExpiresAt, want.Version, want.Fresh = got.FetchedAt, got.ExpiresAt, got.Version, got.Fresh
+		want.FetchedAt, want.ExpiresAt, want.Version, want.Lifetime = got.FetchedAt, got.ExpiresAt, got.Version, got.Lifetime
 		require.Equal(t, want, got)
 
-		save(t, crawl.Robots{Origin: want.Origin, Domain: want.Domain, Verdict: crawl.RobotsAllowAll, StatusCode: 404, Fresh: crawl.Millis(time.Hour)})
+		save(t, crawl.Robots{Origin: want.Origin, Domain: want.Domain, Verdict: crawl.RobotsAllowAll, StatusCode: 404, Lifetime: crawl.Millis(time.Hour)})
 		again := load(t, want.Origin)
 		require.Greater(t, again.Version, got.Version, "each fetch has a version of its own")
 		require.Equal(t, crawl.RobotsAllowAll, again.Verdict)
@@ -71,7 +71,7 @@ func TestRobots(t *testing.T) {
 		t.Parallel()
 		r := crawl.Robots{
 			Origin: "https://trouble.example", Domain: "trouble.example", Verdict: crawl.RobotsRules,
-			CrawlDelay: new(crawl.Millis(time.Minute)), Fresh: crawl.Millis(time.Hour),
+			CrawlDelay: new(crawl.Millis(time.Minute)), Lifetime: crawl.Millis(time.Hour),
 		}
 		require.Zero(t, save(t, r))
 		down := r
@@ -103,12 +103,12 @@ func TestRobots(t *testing.T) {
 		t.Parallel()
 		save(t, crawl.Robots{
 			Origin: "https://huge.example", Domain: "huge.example", Verdict: crawl.RobotsRules,
-			CrawlDelay: new(crawl.Millis(math.MaxInt64)), Fresh: crawl.Millis(time.Hour),
+			CrawlDelay: new(crawl.Millis(math.MaxInt64)), Lifetime: crawl.Millis(time.Hour),
 		})
 		require.Greater(t, time.Duration(*load(t, "https://huge.example").CrawlDelay), 290*365*24*time.Hour)
 		save(t, crawl.Robots{
 			Origin: "https://tiny.example", Domain: "tiny.example", Verdict: crawl.RobotsRules,
-			CrawlDelay: new(crawl.Millis(2*time.Millisecond + 1)), Fresh: crawl.Millis(time.Hour),
+			CrawlDelay: new(crawl.Millis(2*time.Millisecond + 1)), Lifetime: crawl.Millis(time.Hour),
 		})
 		require.Equal(t, crawl.Millis(3*time.Millisecond), *load(t, "https://tiny.example").CrawlDelay, "rounded up: nobody is early")
 	})
@@ -121,14 +121,14 @@ func TestDeferOrigin(t *testing.T) {
 	b.seed(t, origin+"/flight")
 	b.begin(t, domainA)
 	b.seed(t, origin+"/pending1", origin+"/pending2", "http://a.example/", "https://b.example/")
-	unreachable := crawl.Robots{Origin: origin, Domain: domainA, Verdict: crawl.RobotsUnreachable, Fresh: crawl.Millis(time.Hour)}
+	unreachable := crawl.Robots{Origin: origin, Domain: domainA, Verdict: crawl.RobotsUnreachable, Lifetime: crawl.Millis(time.Hour)}
 	// deferOrigin does what is decided about the origin's first page in line
 	deferOrigin := func(t *testing.T) int64 {
 		t.Helper()
 		f, err := b.PageFacts(t.Context(), domainA, origin+"/pending1")
 		require.NoError(t, err)
 		d := decide.Crawl(decide.Facts{Facts: f}, f.Now)
-		if d.Do != decide.DeferOrigin {
+		if d.Action != decide.DeferOrigin {
 			return 0
 		}
 		n, err := b.DeferOrigin(t.Context(), domainA, origin, d.Until, true)

@@ -265,7 +265,7 @@ func TestValuesAreKeptOutOfPostgresLog(t *testing.T) {
 // A database whose owner may not create roles is migrated, and read, all the same.
 func TestRolesOfAnOwnerWithoutTheRight(t *testing.T) {
 	t.Parallel()
-	bare := dbtest.Bare(t)
+	bare := dbtest.UnmigratedURL(t)
 	admin, err := pgx.Connect(t.Context(), bare)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, admin.Close(context.Background())) })

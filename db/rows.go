@@ -11,10 +11,10 @@ import (
 )
 
 // document encodes v as JSON for Postgres, which cannot store a NUL: it becomes U+FFFD.
-func document(what string, v any) ([]byte, error) {
+func document(label string, v any) ([]byte, error) {
 	doc, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", what, err)
+		return nil, fmt.Errorf("write %s: %w", label, err)
 	}
 	nul := []byte(`\u0000`)
 	for from := 0; ; {
@@ -31,18 +31,18 @@ func document(what string, v any) ([]byte, error) {
 	}
 }
 
-// unmarshalOr decodes a document that may be null.
-func unmarshalOr(data []byte, v any) error {
+// unmarshalNullable decodes a document that may be null.
+func unmarshalNullable(data []byte, v any) error {
 	if data == nil {
 		return nil
 	}
 	return json.Unmarshal(data, v)
 }
 
-func mapped[R, T any](rows []R, of func(R) T) []T {
+func mapRows[R, T any](rows []R, convert func(R) T) []T {
 	all := make([]T, len(rows))
 	for i, r := range rows {
-		all[i] = of(r)
+		all[i] = convert(r)
 	}
 	return all
 }
@@ -57,12 +57,12 @@ func orZero[T any](row T, err error) (T, error) {
 
 // The zero value stands for null.
 
-// converted returns nil for nil.
-func converted[A, B any](v *A, of func(A) B) *B {
+// convertPtr returns nil for nil.
+func convertPtr[A, B any](v *A, convert func(A) B) *B {
 	if v == nil {
 		return nil
 	}
-	return new(of(*v))
+	return new(convert(*v))
 }
 
 func int16Of(n *int16) int { return int(valueOf(n)) }

@@ -82,10 +82,10 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 	if old == nil {
 		c.Action = crawl.ChangeCreate
 	}
-	if c.Was, c.Value, err = changedSettings(old, row.Settings, changes); err != nil {
+	if c.OldValues, c.NewValues, err = changedSettings(old, row.Settings, changes); err != nil {
 		return row, err
 	}
-	if len(c.Value) > 0 || old == nil || c.Decision != "" {
+	if len(c.NewValues) > 0 || old == nil || c.Decision != "" {
 		if err := addRunChange(ctx, q, row.ID, c); err != nil {
 			return row, err
 		}
@@ -114,12 +114,12 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 			return err
 		}
 	}
-	if decide.WantsOthers(before, after) {
+	if decide.AddsURLs(before, after) {
 		if err := q.RunRequeueSkipped(ctx, row.ID); err != nil {
 			return err
 		}
 	}
-	if decide.BearsOnDue(before, after) {
+	if decide.ChangesDueTimes(before, after) {
 		if err := runDueUpdate(ctx, q, row.ID); err != nil {
 			return err
 		}
@@ -145,8 +145,8 @@ func runDueUpdate(ctx context.Context, q *dbsqlc.Queries, id int64) error {
 }
 
 func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunChange) error {
-	was, err := documentOrNil(c.Was)
-	value, err2 := documentOrNil(c.Value)
+	was, err := documentOrNil(c.OldValues)
+	value, err2 := documentOrNil(c.NewValues)
 	if err := errors.Join(err, err2); err != nil {
 		return fmt.Errorf("store a change of a run: %w", err)
 	}
@@ -164,31 +164,31 @@ func documentOrNil(settings map[string]json.RawMessage) ([]byte, error) {
 }
 
 // changedSettings returns the given settings that have changed. A new run has no old settings.
-func changedSettings(old, settings, given []byte) (was, value map[string]json.RawMessage, err error) {
+func changedSettings(old, settings, given []byte) (oldValues, newValues map[string]json.RawMessage, err error) {
 	var before, after, names map[string]json.RawMessage
-	err = errors.Join(json.Unmarshal(settings, &after), json.Unmarshal(given, &names), unmarshalOr(old, &before))
+	err = errors.Join(json.Unmarshal(settings, &after), json.Unmarshal(given, &names), unmarshalNullable(old, &before))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read settings: %w", err)
 	}
-	was, value = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	oldValues, newValues = map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name := range names {
 		if bytes.Equal(before[name], after[name]) {
 			continue
 		}
-		value[name] = after[name]
+		newValues[name] = after[name]
 		if before[name] != nil {
-			was[name] = before[name]
+			oldValues[name] = before[name]
 		}
 	}
-	return was, value, nil
+	return oldValues, newValues, nil
 }
 
-// changesMost bounds the result of RunChanges.
-const changesMost = 1000
+// maxRunChanges bounds the result of RunChanges.
+const maxRunChanges = 1000
 
 // RunChanges returns up to most changes of a run, the latest first.
-func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.RunChange, error) {
-	rows, err := s.q.RunChanges(ctx, dbsqlc.RunChangesParams{RunID: runID, Max: int32(min(max(most, 1), changesMost))})
+func (s *Store) RunChanges(ctx context.Context, runID int64, limit int) ([]crawl.RunChange, error) {
+	rows, err := s.q.RunChanges(ctx, dbsqlc.RunChangesParams{RunID: runID, Max: int32(min(max(limit, 1), maxRunChanges))})
 	if err != nil {
 		return nil, translate("list changes of a run", err)
 	}
@@ -197,7 +197,7 @@ func (s *Store) RunChanges(ctx context.Context, runID int64, most int) ([]crawl.
 		changes[i] = crawl.RunChange{
 			Action: crawl.RunAction(r.Kind), Reason: r.Reason, Until: valueOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
 		}
-		if err := errors.Join(unmarshalOr(r.OldValue, &changes[i].Was), unmarshalOr(r.Value, &changes[i].Value)); err != nil {
+		if err := errors.Join(unmarshalNullable(r.OldValue, &changes[i].OldValues), unmarshalNullable(r.Value, &changes[i].NewValues)); err != nil {
 			return nil, fmt.Errorf("read changes of a run: %w", err)
 		}
 	}

@@ -73,13 +73,13 @@ func TestChangeRun(t *testing.T) {
 		require.NoError(t, err)
 		type raw = map[string]json.RawMessage
 		for i, want := range []crawl.RunChange{
-			{Action: crawl.ChangeSet, SetBy: "test", Was: raw{"max_depth": raw2("3")}, Value: raw{"max_depth": raw2("4")}},
+			{Action: crawl.ChangeSet, SetBy: "test", OldValues: raw{"max_depth": raw2("3")}, NewValues: raw{"max_depth": raw2("4")}},
 			{Action: crawl.ChangePause, SetBy: "somebody", Reason: "for a while"},
 			{
 				Action: crawl.ChangeSet, SetBy: "somebody", Reason: "they asked",
-				Was: raw{"delay": raw2(`"10s"`)}, Value: raw{"delay": raw2(`"2m0s"`)},
+				OldValues: raw{"delay": raw2(`"10s"`)}, NewValues: raw{"delay": raw2(`"2m0s"`)},
 			},
-			{Action: crawl.ChangeCreate, SetBy: "test", Value: raw{"max_depth": raw2("3")}},
+			{Action: crawl.ChangeCreate, SetBy: "test", NewValues: raw{"max_depth": raw2("3")}},
 		} {
 			require.WithinDuration(t, b.clock(t), changes[i].SetAt, time.Minute)
 			want.SetAt = changes[i].SetAt
@@ -116,21 +116,21 @@ func TestSpendRun(t *testing.T) {
 		t.Parallel()
 		b := setupRun(t, "time", settings.Settings{})
 		b.seed(t, "https://time.example/")
-		spent, err := b.SpendRun(t.Context(), b.run.ID, time.Hour)
+		spent, err := b.UpdateSpentBudget(t.Context(), b.run.ID, time.Hour)
 		require.NoError(t, err)
 		require.Empty(t, spent)
 		b.exec(t, "UPDATE crawl_runs SET began_at = now() - interval '1 hour' WHERE id = $1", b.run.ID)
-		spent, err = b.SpendRun(t.Context(), b.run.ID, time.Hour)
+		spent, err = b.UpdateSpentBudget(t.Context(), b.run.ID, time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, crawl.BudgetTime, spent)
 		require.Empty(t, b.claim(t, 5))
-		left, err := b.Left(t.Context(), b.run.ID)
+		left, err := b.RemainingWork(t.Context(), b.run.ID)
 		require.NoError(t, err)
 		require.Equal(t, crawl.BudgetTime, left.Budget)
 		require.True(t, left.Pending)
 
 		b.change(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: settings.Settings{MaxTime: minutes(120)}})
-		spent, err = b.SpendRun(t.Context(), b.run.ID, 2*time.Hour)
+		spent, err = b.UpdateSpentBudget(t.Context(), b.run.ID, 2*time.Hour)
 		require.NoError(t, err)
 		require.Empty(t, spent)
 		require.Equal(t, []string{"time.example"}, b.claim(t, 5))
@@ -147,7 +147,7 @@ func TestSpendRun(t *testing.T) {
 			if most == 100 {
 				want = crawl.BudgetBytes
 			}
-			spent, err := b.SpendRun(t.Context(), b.run.ID, 0)
+			spent, err := b.UpdateSpentBudget(t.Context(), b.run.ID, 0)
 			require.NoError(t, err)
 			require.Equal(t, want, spent, most)
 		}

@@ -36,16 +36,16 @@ func (s *Store) ensureRun(ctx context.Context, name string, c crawl.RunChange) (
 }
 
 const (
-	// TroubledMost bounds the entries that Troubled returns.
-	TroubledMost = 1000
+	// MaxObstacles bounds the entries that Troubled returns.
+	MaxObstacles = 1000
 	// widenChunk is the number of pages in one transaction of WidenRun.
 	widenChunk = 100
-	// claimedMost bounds the domains that ClaimedDomains returns.
-	claimedMost = 10_000
-	// recrawlEvery is the interval of a dispatcher's checks for pages to request again.
-	recrawlEvery = time.Minute
-	// waitsShown bounds the lists of a progress report.
-	waitsShown = 10
+	// maxClaimedDomains bounds the domains that ClaimedDomains returns.
+	maxClaimedDomains = 10_000
+	// recrawlCheckInterval is the interval of a dispatcher's checks for pages to request again.
+	recrawlCheckInterval = time.Minute
+	// maxWaitsShown bounds the lists of a progress report.
+	maxWaitsShown = 10
 )
 
 // WidenRun adds to a run the linked pages of some of its pages, as follow says for each crawl, and
@@ -64,18 +64,18 @@ func (s *Store) WidenRun(
 type reach struct {
 	kind             kinds.Kind
 	depth, redirects int16
-	said             string
+	usage            string
 }
 
 func (s *Store) widenFrom(
 	ctx context.Context, q *dbsqlc.Queries, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
 ) (added int, done bool, err error) {
-	was, err := q.RunWidening(ctx, id)
-	if err != nil || was == nil {
+	stored, err := q.RunWidening(ctx, id)
+	if err != nil || stored == nil {
 		return 0, true, err
 	}
-	var from crawl.Widening
-	if err := json.Unmarshal(was, &from); err != nil {
+	var from crawl.WideningProgress
+	if err := json.Unmarshal(stored, &from); err != nil {
 		return 0, false, fmt.Errorf("read the widening of run %d: %w", id, err)
 	}
 	rows, err := q.RunCrawledPages(ctx, dbsqlc.RunCrawledPagesParams{RunID: id, Domain: from.Domain, PageID: from.Page, Max: widenChunk})
@@ -84,21 +84,21 @@ func (s *Store) widenFrom(
 	}
 	pages := map[reach][]int64{}
 	for _, r := range rows {
-		if at := (reach{kinds.Kind(r.Kind), r.Depth, r.Redirects, string(r.Usage)}); r.Known {
-			pages[at] = append(pages[at], r.PageID)
+		if key := (reach{kinds.Kind(r.Kind), r.Depth, r.Redirects, string(r.Usage)}); r.Known {
+			pages[key] = append(pages[key], r.PageID)
 		}
 	}
 	// a page is as near to a seed as the nearest that links to it
-	for _, at := range slices.SortedFunc(maps.Keys(pages), func(a, b reach) int {
+	for _, key := range slices.SortedFunc(maps.Keys(pages), func(a, b reach) int {
 		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.redirects, b.redirects), cmp.Compare(a.kind, b.kind),
-			cmp.Compare(a.said, b.said))
+			cmp.Compare(a.usage, b.usage))
 	}) {
-		c := crawl.CrawlFacts{Kind: at.kind, Depth: int(at.depth), Redirects: int(at.redirects), Usage: json.RawMessage(at.said)}
+		c := crawl.CrawlFacts{Kind: key.kind, Depth: int(key.depth), Redirects: int(key.redirects), Usage: json.RawMessage(key.usage)}
 		links, err := document("known links", follow(c))
 		if err != nil {
 			return 0, false, err
 		}
-		n, err := q.RunAddLinkedPages(ctx, dbsqlc.RunAddLinkedPagesParams{RunID: id, Pages: pages[at], Links: links})
+		n, err := q.RunAddLinkedPages(ctx, dbsqlc.RunAddLinkedPagesParams{RunID: id, Pages: pages[key], Links: links})
 		if err != nil {
 			return 0, false, err
 		}
@@ -107,11 +107,11 @@ func (s *Store) widenFrom(
 	var next []byte
 	if done = len(rows) < widenChunk; !done {
 		last := rows[len(rows)-1]
-		if next, err = document("a widening", crawl.Widening{Domain: last.Domain, Page: last.PageID}); err != nil {
+		if next, err = document("a widening", crawl.WideningProgress{Domain: last.Domain, Page: last.PageID}); err != nil {
 			return 0, false, err
 		}
 	}
-	return added, done, q.RunWidened(ctx, dbsqlc.RunWidenedParams{ID: id, Old: was, Next: next})
+	return added, done, q.RunWidened(ctx, dbsqlc.RunWidenedParams{ID: id, Old: stored, Next: next})
 }
 
 // Run returns a run by name, or crawl.ErrNotFound.
@@ -141,14 +141,14 @@ func (s *Store) StartRun(ctx context.Context, id int64) error {
 	return retry(ctx, "start run", func() error { return s.q.RunStart(ctx, id) })
 }
 
-// Troubled returns the failing domains and origins that keep a run from requesting pending pages,
-// up to most and TroubledMost, the first to be retried first, and their number.
-func (s *Store) Troubled(ctx context.Context, runID int64, most int) (list []report.Troubled, total int, err error) {
-	rows, err := s.q.RunFailures(ctx, dbsqlc.RunFailuresParams{RunID: runID, Max: int32(min(max(most, 1), TroubledMost))})
+// Obstacles returns the failing domains and origins that keep a run from requesting pending pages,
+// up to most and MaxObstacles, the first to be retried first, and their number.
+func (s *Store) Obstacles(ctx context.Context, runID int64, limit int) (list []report.Obstacle, total int, err error) {
+	rows, err := s.q.RunFailures(ctx, dbsqlc.RunFailuresParams{RunID: runID, Max: int32(min(max(limit, 1), MaxObstacles))})
 	for _, r := range rows {
 		total = int(r.Total)
-		list = append(list, report.Troubled{
-			Name: r.Name, Domain: r.Domain, State: report.TroubleState(r.State), Until: r.Until, Reason: r.Reason,
+		list = append(list, report.Obstacle{
+			Name: r.Name, Domain: r.Domain, State: report.ObstacleState(r.State), Until: r.Until, Reason: r.Reason,
 		})
 	}
 	return list, total, translate("list failing sites of a run", err)
@@ -176,7 +176,7 @@ func (s *Store) EndRun(ctx context.Context, id int64, reason string) (bool, erro
 
 // ClaimedDomains returns the domains of a run that any run has claimed.
 func (s *Store) ClaimedDomains(ctx context.Context, runID int64) ([]string, error) {
-	names, err := s.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: runID, Max: claimedMost})
+	names, err := s.q.RunClaimed(ctx, dbsqlc.RunClaimedParams{RunID: runID, Max: maxClaimedDomains})
 	return names, translate("list claimed domains", err)
 }
 
@@ -188,15 +188,16 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 
 // ActivityUpTo counts the active domains of a run, exactly if most is 0. With fewer than most,
 // Active may include domains that are about to end, and Busy is at most 1.
-func (s *Store) ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error) {
-	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.LeftBound, MaxActive: int64(most)})
-	a := crawl.Activity{Active: int(row.Active), Busy: int(row.Busy), Held: int(row.Held)}
+func (s *Store) ActivityUpTo(ctx context.Context, runID int64, limit int) (crawl.Activity, error) {
+	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.RemainingWorkBound, MaxActive: int64(limit)})
+	a := crawl.Activity{Active: int(row.Active), Busy: int(row.Busy), Suspended: int(row.Held)}
 	return a, translate("count active domains", err)
 }
 
-// RunLooked stores that a run's dispatcher checks now, and when its window opens; zero means open.
-func (s *Store) RunLooked(ctx context.Context, runID int64, opens time.Time) error {
-	err := s.q.RunRecordPoll(ctx, dbsqlc.RunRecordPollParams{ID: runID, Opens: timeOrNil(opens)})
+// RecordRunCheck stores that a run's dispatcher checks now, and when its window opens; zero means
+// open.
+func (s *Store) RecordRunCheck(ctx context.Context, runID int64, windowOpensAt time.Time) error {
+	err := s.q.RunRecordPoll(ctx, dbsqlc.RunRecordPollParams{ID: runID, Opens: timeOrNil(windowOpensAt)})
 	return translate("store the time of a pass", err)
 }
 
@@ -208,12 +209,12 @@ func (s *Store) NextDue(ctx context.Context, runID int64) (due, now time.Time, e
 	}
 	due = timeOrZero(row.Due)
 	// many pages become pending at once
-	if again := timeOrZero(row.RevisitDue); !again.IsZero() {
-		if soonest := row.Now.Add(recrawlEvery); again.Before(soonest) {
-			again = soonest
+	if revisit := timeOrZero(row.RevisitDue); !revisit.IsZero() {
+		if soonest := row.Now.Add(recrawlCheckInterval); revisit.Before(soonest) {
+			revisit = soonest
 		}
-		if due.IsZero() || again.Before(due) {
-			due = again
+		if due.IsZero() || revisit.Before(due) {
+			due = revisit
 		}
 	}
 	return due, row.Now, nil
@@ -224,8 +225,8 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	p := report.Progress{Run: r}
 	totals, err := s.q.RunTotals(ctx, r.ID)
 	frontier, err2 := s.q.RunFrontier(ctx, dbsqlc.RunFrontierParams{RunID: r.ID, Bound: report.FrontierBound})
-	activity, err3 := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: r.ID, Bound: crawl.LeftBound})
-	waits, err4 := s.q.RunDomainWaits(ctx, dbsqlc.RunDomainWaitsParams{RunID: &r.ID, Max: waitsShown})
+	activity, err3 := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: r.ID, Bound: crawl.RemainingWorkBound})
+	waits, err4 := s.q.RunDomainWaits(ctx, dbsqlc.RunDomainWaitsParams{RunID: &r.ID, Max: maxWaitsShown})
 	skips, err5 := s.q.RunSkips(ctx, r.ID)
 	outages, err6 := s.Outages(ctx)
 	use, err7 := s.FleetUse(ctx)
@@ -237,7 +238,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 		p.Limited = &use
 	}
 	notDue, err := s.q.RunDomainsNotDue(ctx, dbsqlc.RunDomainsNotDueParams{RunID: r.ID, Bound: report.NotDueBound})
-	due, err2 := s.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: r.ID, Bound: crawl.LeftBound})
+	due, err2 := s.q.RunDueCount(ctx, dbsqlc.RunDueCountParams{RunID: r.ID, Bound: crawl.RemainingWorkBound})
 	if err := errors.Join(err, err2); err != nil {
 		return p, translate("read the progress of run "+r.Name, err)
 	}
@@ -250,8 +251,8 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	p.Totals = report.Totals{
 		Success: totals.Success, BlockedRobots: totals.BlockedRobots, Blocked4xx: totals.Blocked4xx,
 		Blocked5xx: totals.Blocked5xx, Timeout: totals.Timeout, Failed: totals.Failed,
-		Skipped: totals.Skipped, Bytes: totals.Bytes, Asked: totals.Requests, NoFollow: totals.NoFollow,
-		ImagesFound: totals.ImagesFound, ImagesAsked: totals.ImagesStarted, ImagesStored: totals.ImagesStored,
+		Skipped: totals.Skipped, Bytes: totals.Bytes, RequestCount: totals.Requests, NoFollow: totals.NoFollow,
+		ImagesFound: totals.ImagesFound, ImageRequests: totals.ImagesStarted, ImagesStored: totals.ImagesStored,
 	}
 	for _, skip := range skips {
 		if p.Skips == nil {
@@ -260,10 +261,10 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 		p.Skips[reasons.Reason(skip.Reason)] = skip.Pages
 	}
 	p.Domains, p.SeedDomains, p.Active = totals.Domains, totals.SeedDomains, activity.Active
-	p.Elsewhere = max(activity.Busy-activity.Active, 0)
+	p.ClaimedElsewhere = max(activity.Busy-activity.Active, 0)
 	p.Pending, p.InFlight, p.Deferred = frontier.Open, frontier.InFlight, frontier.Deferred
 	for _, w := range waits {
-		p.Waiting = append(p.Waiting, report.Waiting{
+		p.Waiting = append(p.Waiting, report.WaitingDomain{
 			Domain: w.Domain, Reason: reasons.Reason(w.WaitReason), InFlight: w.WaitReason == string(reasons.InFlight), Until: timeOrZero(w.Until),
 		})
 	}
@@ -271,19 +272,19 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 }
 
 // Detail returns the domains that keep a run from more requests, up to most of each kind.
-func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.Detail, err error) {
+func (s *Store) Detail(ctx context.Context, runID int64, maxEach int) (_ *report.Detail, err error) {
 	var d report.Detail
-	if d.Troubled, d.TroubledTotal, err = s.Troubled(ctx, runID, most); err != nil {
+	if d.Obstacles, d.ObstacleTotal, err = s.Obstacles(ctx, runID, maxEach); err != nil {
 		return nil, err
 	}
-	limit := int32(min(max(most, 1), TroubledMost))
+	limit := int32(min(max(maxEach, 1), MaxObstacles))
 	forbidden, err := s.q.RunForbiddenDomains(ctx, dbsqlc.RunForbiddenDomainsParams{RunID: runID, Max: limit})
 	if err != nil {
 		return nil, translate("list forbidden domains of a run", err)
 	}
 	for _, f := range forbidden {
 		d.ForbiddenTotal = int(f.Total)
-		d.Forbidden = append(d.Forbidden, report.Forbidden{Domain: f.Domain, Control: crawl.Control{
+		d.Forbidden = append(d.Forbidden, report.ForbiddenDomain{Domain: f.Domain, Control: crawl.Control{
 			Type: crawl.ControlType(f.Kind), Reason: f.Reason, SetBy: f.SetBy, SetAt: f.SetAt, Until: valueOf(f.Until),
 		}})
 	}
@@ -293,20 +294,20 @@ func (s *Store) Detail(ctx context.Context, runID int64, most int) (_ *report.De
 	return &d, nil
 }
 
-// SpendRun stores and returns the spent budget of a run, except that of pages. A run with a spent
-// budget makes no requests. maxTime counts from the first call; 0 means no limit.
-func (s *Store) SpendRun(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
+// UpdateSpentBudget stores and returns the spent budget of a run, except that of pages. A run with
+// a spent budget makes no requests. maxTime counts from the first call; 0 means no limit.
+func (s *Store) UpdateSpentBudget(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error) {
 	spent, err := retryConflicts(ctx, "check the budgets of a run", func() (string, error) {
 		return s.q.RunSpend(ctx, dbsqlc.RunSpendParams{RunID: runID, MaxTimeMs: ms(maxTime)})
 	})
 	return crawl.Budget(spent), err
 }
 
-// Left returns the remaining work and budgets of a run without due domains.
-func (s *Store) Left(ctx context.Context, runID int64) (crawl.Left, error) {
-	row, err := s.q.RunRemainingWork(ctx, dbsqlc.RunRemainingWorkParams{ID: runID, Bound: crawl.LeftBound})
-	return crawl.Left{
-		Pending: row.Pending, Due: row.Due, Budget: crawl.Budget(row.Budget), Started: row.PagesStarted, Spent: row.Spent,
+// RemainingWork returns the remaining work and budgets of a run without due domains.
+func (s *Store) RemainingWork(ctx context.Context, runID int64) (crawl.RemainingWork, error) {
+	row, err := s.q.RunRemainingWork(ctx, dbsqlc.RunRemainingWorkParams{ID: runID, Bound: crawl.RemainingWorkBound})
+	return crawl.RemainingWork{
+		Pending: row.Pending, Due: row.Due, Budget: crawl.Budget(row.Budget), RequestCount: row.PagesStarted, SpentDomains: row.Spent,
 	}, translate("read the remaining work of a run", err)
 }
 
@@ -321,7 +322,7 @@ func (s *Store) run(row dbsqlc.CrawlRun, err error) (crawl.Run, error) {
 	return crawl.Run{
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: valueOf(row.FinishedAt), PausedUntil: valueOf(row.PausedUntil),
-		BeganAt: valueOf(row.BeganAt), LookedAt: valueOf(row.LastPollAt), OpensAt: valueOf(row.OpensAt),
-		Crowded: row.HasWaitingDomains, PagesStarted: row.PagesStarted, Spent: crawl.Budget(row.SpentBudget), Widening: row.Widening != nil, Settings: set,
+		BeganAt: valueOf(row.BeganAt), CheckedAt: valueOf(row.LastPollAt), WindowOpensAt: valueOf(row.OpensAt),
+		HasWaitingDomains: row.HasWaitingDomains, PagesStarted: row.PagesStarted, SpentBudget: crawl.Budget(row.SpentBudget), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

@@ -48,7 +48,7 @@ func TestThePauseThatCounts(t *testing.T) {
 			require.WithinDuration(t, time.Now().Add(ends[1]), b.nextDue(t), 10*time.Second)
 			activity, err := b.ActivityUpTo(t.Context(), b.run.ID, 0)
 			require.NoError(t, err)
-			require.Equal(t, crawl.Activity{Held: 1}, activity, "the run waits for it")
+			require.Equal(t, crawl.Activity{Suspended: 1}, activity, "the run waits for it")
 			b.pass(t, domain)
 			require.Equal(t, []string{domain}, b.claim(t, 10))
 		})
@@ -101,7 +101,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 		other := crowded.in(t, "other", settings.Settings{MinRefetch: new(settings.Duration(0))})
 		crowded.seed(t, "https://turns.example/", "https://turns.example/2", "https://turns.example/3", "https://waits.example/")
 		require.Equal(t, []string{domain}, crowded.claim(t, 1))
-		require.NoError(t, crowded.CrowdRun(t.Context(), crowded.run.ID, true))
+		require.NoError(t, crowded.MarkRunCrowded(t.Context(), crowded.run.ID, true))
 		crowded.fetch(t, domain)
 		other.seed(t, "https://turns.example/other")
 		crowded.expire(t, "domain:"+domain)
@@ -167,7 +167,7 @@ func TestRecrawlOfAFinishedRun(t *testing.T) {
 		done := false
 		for !done {
 			var err error
-			done, err = b.ScheduleRevisits(t.Context(), b.run.ID, decide.FirstAgain)
+			done, err = b.ScheduleRevisits(t.Context(), b.run.ID, decide.FirstRevisit)
 			require.NoError(t, err)
 		}
 		return one[int](t, b, "SELECT count(*) FROM revisits WHERE run_id = $1 AND due_at > now()", b.run.ID)
@@ -201,7 +201,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		b.expire(t, "domain:"+domain)
-		require.True(t, b.next(t, domain).picked.Crawl.Again)
+		require.True(t, b.next(t, domain).picked.Crawl.IsRevisit)
 		return b
 	}
 
@@ -213,7 +213,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		b.finish(t, at)
 		b.expire(t, "domain:trouble.example")
 		c := b.next(t, "trouble.example").picked.Crawl
-		require.True(t, c.Again, "else it would be skipped as fetched lately")
+		require.True(t, c.IsRevisit, "else it would be skipped as fetched lately")
 		require.Equal(t, 2, c.Attempt)
 	})
 
@@ -222,7 +222,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		b := again(t, "death.example", settings.Settings{})
 		b.begin(t, "death.example")
 		b.expire(t, "domain:death.example")
-		require.True(t, b.next(t, "death.example").picked.Crawl.Again)
+		require.True(t, b.next(t, "death.example").picked.Crawl.IsRevisit)
 	})
 
 	t.Run("AfterTheDeathOfItsLastTry", func(t *testing.T) {
@@ -239,9 +239,9 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		t.Parallel()
 		b := again(t, "back.example", settings.Settings{})
 		n := b.begin(t, "back.example")
-		require.NoError(t, b.TakeBack(t.Context(), startOf(n, "back.example", ""), n.CrawlID, 0, false, "our fault", 0))
+		require.NoError(t, b.Withdraw(t.Context(), startOf(n, "back.example", ""), n.CrawlID, 0, false, "our fault", 0))
 		b.expire(t, "domain:back.example")
-		require.True(t, b.next(t, "back.example").picked.Crawl.Again)
+		require.True(t, b.next(t, "back.example").picked.Crawl.IsRevisit)
 	})
 }
 

@@ -15,36 +15,36 @@ import (
 
 // AddSeeds is StoreSeeds for pages that a person has named. It returns how many are new.
 func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error) {
-	stored, err := s.StoreSeeds(ctx, runID, seeds.URLs, mapped(pages, seeds.Of))
+	stored, err := s.StoreSeeds(ctx, runID, seeds.URLs, mapRows(pages, seeds.Of))
 	return stored.Added, err
 }
 
 // StoreSeeds stores seeds of a source and adds them to a run, in one transaction. It skips seeds in
 // the run or forbidden by a list. Bare seeds become http if only http recently reached their site.
-func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.Stored, error) {
-	all, err := s.byHTTP(ctx, all)
+func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.StoreResult, error) {
+	all, err := s.withHTTPSeeds(ctx, all)
 	if err != nil {
-		return seeds.Stored{}, err
+		return seeds.StoreResult{}, err
 	}
 	doc, err := document("seeds", all)
 	if err != nil {
-		return seeds.Stored{}, err
+		return seeds.StoreResult{}, err
 	}
 	row, err := retryConflicts(ctx, "store seeds", func() (dbsqlc.SeedsAddRow, error) {
 		return s.q.SeedsAdd(ctx, dbsqlc.SeedsAddParams{RunID: runID, Source: string(source), Seeds: doc})
 	})
-	stored := seeds.Stored{Added: int(row.Added), Listed: int(row.Listed)}
+	stored := seeds.StoreResult{Added: int(row.Added), Listed: int(row.Listed)}
 	if err == nil {
 		stored.Known = len(all) - stored.Added - stored.Listed
 	}
 	return stored, err
 }
 
-// byHTTP changes the bare seeds of such sites to http.
-func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, error) {
+// withHTTPSeeds changes the bare seeds of such sites to http.
+func (s *Store) withHTTPSeeds(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, error) {
 	var origins []string
 	for _, seed := range all {
-		if seed.Bare {
+		if seed.Schemeless {
 			origins = append(origins, seed.Origin)
 		}
 	}
@@ -52,7 +52,7 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 		return all, nil
 	}
 	plain, err := s.q.SeedOriginsOverHTTP(ctx, dbsqlc.SeedOriginsOverHTTPParams{
-		Origins: origins, Tries: decide.RobotsTries, RecentMs: decide.SchemeHolds.Milliseconds(),
+		Origins: origins, Tries: decide.RobotsAttempts, RecentMs: decide.SchemeLifetime.Milliseconds(),
 	})
 	if err != nil || len(plain) == 0 {
 		return all, translate("find sites without https", err)
@@ -63,7 +63,7 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	}
 	all = slices.Clone(all)
 	for i, seed := range all {
-		if seed.Bare && byHTTP[seed.Origin] {
+		if seed.Schemeless && byHTTP[seed.Origin] {
 			if all[i], err = seed.WithHTTP(); err != nil {
 				return nil, err
 			}
@@ -72,35 +72,35 @@ func (s *Store) byHTTP(ctx context.Context, all []seeds.Seed) ([]seeds.Seed, err
 	return all, nil
 }
 
-// SeedFileStored returns the number of stored entries of an interrupted version of a list, or 0.
-func (s *Store) SeedFileStored(ctx context.Context, runID int64, file, version string) (int64, error) {
+// SeedFileProgress returns the number of stored entries of an interrupted version of a list, or 0.
+func (s *Store) SeedFileProgress(ctx context.Context, runID int64, file, version string) (int64, error) {
 	n, err := orZero(s.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runID, File: file, Version: version}))
 	return n, translate("read the progress of a seed file", err)
 }
 
-// NoteSeedFile stores the number of stored entries.
-func (s *Store) NoteSeedFile(ctx context.Context, runID int64, file, version string, entries int64) error {
+// StoreSeedFileProgress stores the number of stored entries.
+func (s *Store) StoreSeedFileProgress(ctx context.Context, runID int64, file, version string, entries int64) error {
 	p := dbsqlc.SeedFileNoteParams{RunID: runID, File: file, Version: version, Entries: entries}
 	return translate("store the progress of a seed file", s.q.SeedFileNote(ctx, p))
 }
 
-// ForgetSeedFile deletes that number once the whole file is stored.
-func (s *Store) ForgetSeedFile(ctx context.Context, runID int64, file string) error {
+// DeleteSeedFileProgress deletes that number once the whole file is stored.
+func (s *Store) DeleteSeedFileProgress(ctx context.Context, runID int64, file string) error {
 	return translate("delete the progress of a seed file", s.q.SeedFileForget(ctx, dbsqlc.SeedFileForgetParams{RunID: runID, File: file}))
 }
 
 // StageSeeds hands raw seeds over to the run's next SeedWorkflow.
 func (s *Store) StageSeeds(ctx context.Context, runID int64, raw []string) error {
-	_, err := s.q.SeedsStage(ctx, mapped(raw, func(u string) dbsqlc.SeedsStageParams {
+	_, err := s.q.SeedsStage(ctx, mapRows(raw, func(u string) dbsqlc.SeedsStageParams {
 		return dbsqlc.SeedsStageParams{RunID: runID, Url: u}
 	}))
 	return translate("stage seeds", err)
 }
 
 // StagedSeeds returns up to most of a run's staged seeds, in their order.
-func (s *Store) StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error) {
-	rows, err := s.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runID, Max: int32(most)}) //nolint:gosec // a constant
-	return mapped(rows, func(r dbsqlc.SeedsStagedRow) crawl.StagedSeed {
+func (s *Store) StagedSeeds(ctx context.Context, runID int64, limit int) ([]crawl.StagedSeed, error) {
+	rows, err := s.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runID, Max: int32(limit)}) //nolint:gosec // a constant
+	return mapRows(rows, func(r dbsqlc.SeedsStagedRow) crawl.StagedSeed {
 		return crawl.StagedSeed{ID: r.ID, URL: r.Url}
 	}), translate("read staged seeds", err)
 }
@@ -112,8 +112,8 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 }
 
 // OpenSeeds returns up to most of a run's seeds without an attempt, after a crawl.
-func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error) {
-	rows, err := s.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{RunID: runID, After: after, Max: int32(most)}) //nolint:gosec // a constant
+func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, limit int) ([]crawl.SeedCrawl, error) {
+	rows, err := s.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{RunID: runID, After: after, Max: int32(limit)}) //nolint:gosec // a constant
 	if err != nil {
 		return nil, translate("read seeds", err)
 	}

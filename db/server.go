@@ -18,10 +18,10 @@ type Server struct {
 	Encoding string
 	// Standby is set if it is a read-only replica.
 	Standby bool
-	// Now is its clock, Ahead its offset from ours, and Within the bound of the error.
-	Now           time.Time
-	Ahead, Within time.Duration
-	Bytes         int64
+	// Now is its clock, ClockOffset its offset from ours, and ClockOffsetError the bound of the error.
+	Now                           time.Time
+	ClockOffset, ClockOffsetError time.Duration
+	Bytes                         int64
 }
 
 const selectServer = `SELECT current_setting('server_version'), current_setting('server_version_num')::int,
@@ -29,7 +29,7 @@ const selectServer = `SELECT current_setting('server_version'), current_setting(
 
 // Server describes the server, and compares its clock with ours.
 func (s *Store) Server(ctx context.Context) (v Server, err error) {
-	err = s.cataloged(ctx, func(tx pgx.Tx) error {
+	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
 		row := tx.QueryRow(ctx, selectServer)
 		if err := row.Scan(&v.Version, &v.Number, &v.Encoding, &v.Standby, &v.Bytes); err != nil {
 			return err
@@ -38,8 +38,8 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 		if err := tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&v.Now); err != nil {
 			return err
 		}
-		v.Within = time.Since(before) / 2
-		v.Ahead = v.Now.Sub(before.Add(v.Within))
+		v.ClockOffsetError = time.Since(before) / 2
+		v.ClockOffset = v.Now.Sub(before.Add(v.ClockOffsetError))
 		return nil
 	})
 	return v, translate("read the server's version", err)
@@ -48,7 +48,7 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 // ServerSettings returns the values of settings in our sessions, by name.
 func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[string]ServerSetting, err error) {
 	values = make(map[string]ServerSetting)
-	err = s.cataloged(ctx, func(tx pgx.Tx) error {
+	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
 			SELECT name, setting, coalesce(unit, ''), CASE source
 				WHEN 'database' THEN format('DATABASE %I', current_database())
@@ -61,7 +61,7 @@ func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[
 		}
 		var name string
 		var v ServerSetting
-		_, err = pgx.ForEachRow(rows, []any{&name, &v.Value, &v.Unit, &v.Of}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&name, &v.Value, &v.Unit, &v.Scope}, func() error {
 			values[name] = v
 			return nil
 		})
@@ -70,17 +70,17 @@ func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[
 	return values, translate("read the server's settings", err)
 }
 
-// ServerSetting is a value in a unit, such as 16384 of 8kB; the unit may be empty. Of is the
+// ServerSetting is a value in a unit, such as 16384 of 8kB; the unit may be empty. Scope is the
 // database or role with the setting, as in ALTER; empty means the server.
-type ServerSetting struct{ Value, Unit, Of string }
+type ServerSetting struct{ Value, Unit, Scope string }
 
 // Sessions counts the connections to a server.
 type Sessions struct {
-	// Open counts the sessions, Most is their limit, and Reserved the part of Most for superusers.
-	Open, Most, Reserved int
-	// Longest is the age of the oldest transaction, in the process Pid.
-	Longest time.Duration
-	Pid     int
+	// Open counts the sessions, Limit is their limit, and Reserved the part of Limit for superusers.
+	Open, Limit, Reserved int
+	// OldestTransaction is the age of the oldest transaction, in the process Pid.
+	OldestTransaction time.Duration
+	Pid               int
 }
 
 // The login role sees the transactions of its own sessions, but a worker's role does not.
@@ -93,13 +93,13 @@ const selectSessions = `SELECT current_setting('max_connections')::int, current_
 // Sessions counts the connections to the server.
 func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 	var seconds float64
-	err = s.cataloged(ctx, func(tx pgx.Tx) error {
+	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL ROLE NONE"); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, selectSessions).Scan(&v.Most, &v.Reserved, &v.Open, &seconds, &v.Pid)
+		return tx.QueryRow(ctx, selectSessions).Scan(&v.Limit, &v.Reserved, &v.Open, &seconds, &v.Pid)
 	})
-	v.Longest = time.Duration(seconds * float64(time.Second))
+	v.OldestTransaction = time.Duration(seconds * float64(time.Second))
 	return v, translate("read the sessions", err)
 }
 
@@ -108,17 +108,17 @@ const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::big
 
 // Age returns the age in transactions of the oldest unfrozen row, and the age of forced freezing.
 func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
-	err = s.cataloged(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
+	err = s.withCatalog(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
 	return age, freeze, translate("read the age of the database", err)
 }
 
 // Rights are the rights of a session's role.
 type Rights struct {
 	Role string
-	// Deletes is set if it may delete history, and HasWorker if the role that may not exists.
-	Deletes, HasWorker bool
-	// Lacking has the tables that it may not read, or not write although a worker must.
-	Lacking []string
+	// CanDelete is set if it may delete history, and WorkerRoleExists if the role that may not exists.
+	CanDelete, WorkerRoleExists bool
+	// MissingTables has the tables that it may not read, or not write although a worker must.
+	MissingTables []string
 }
 
 const selectRights = `SELECT current_user::text, has_table_privilege('page_crawls', 'DELETE'),
@@ -131,8 +131,8 @@ const selectRights = `SELECT current_user::text, has_table_privilege('page_crawl
 
 // Rights returns the rights of a session.
 func (s *Store) Rights(ctx context.Context) (v Rights, err error) {
-	err = s.cataloged(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, selectRights).Scan(&v.Role, &v.Deletes, &v.HasWorker, &v.Lacking)
+	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, selectRights).Scan(&v.Role, &v.CanDelete, &v.WorkerRoleExists, &v.MissingTables)
 	})
 	return v, translate("read the privileges", err)
 }
@@ -178,7 +178,7 @@ func (s *Store) Indexes(ctx context.Context) ([]IndexState, error) {
 }
 
 func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, err error) {
-	err = s.cataloged(ctx, func(tx pgx.Tx) error {
+	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query)
 		if err != nil {
 			return err
@@ -189,10 +189,10 @@ func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, 
 	return list, translate(op, err)
 }
 
-// cataloged runs queries of whole catalogs, each bounded by watchSpan.
-func (s *Store) cataloged(ctx context.Context, fn func(pgx.Tx) error) error {
+// withCatalog runs queries of whole catalogs, each bounded by watchTimeout.
+func (s *Store) withCatalog(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		settings := append([]string{fmt.Sprintf("statement_timeout = %d", watchSpan.Milliseconds())}, forWholeTables...)
+		settings := append([]string{fmt.Sprintf("statement_timeout = %d", watchTimeout.Milliseconds())}, wholeTableSettings...)
 		for _, setting := range settings {
 			if _, err := tx.Exec(ctx, "SET LOCAL "+setting); err != nil {
 				return err
@@ -230,7 +230,7 @@ func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed in
 }
 
 // ReadTables reads every row, and so verifies all checksums. It reports each table before it.
-func (s *Store) ReadTables(ctx context.Context, reading func(table string)) error {
+func (s *Store) ReadTables(ctx context.Context, onTable func(table string)) error {
 	rows, err := s.pool.Query(ctx, `
 		SELECT c.oid::regclass::text FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER BY 1`)
@@ -242,7 +242,7 @@ func (s *Store) ReadTables(ctx context.Context, reading func(table string)) erro
 		return translate("list tables", err)
 	}
 	for _, table := range tables {
-		reading(table)
+		onTable(table)
 		// a row's text includes the values that are stored apart from it
 		if _, err := s.pool.Exec(ctx, "SELECT count(length(t::text)) FROM "+table+" t"); err != nil {
 			return translate("read "+table, err)

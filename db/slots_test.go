@@ -80,11 +80,11 @@ func TestDomainSlot(t *testing.T) {
 		const domain, hold = "kept.example", 300 * time.Millisecond
 		const left = "SELECT extract(epoch FROM free_at - clock_timestamp()) FROM politeness_slots WHERE key = 'domain:kept.example'"
 		p := takeFor(t, b, domain, hold)
-		require.NoError(t, b.Keep(t.Context(), domain, p.CrawlID+1, longHold))
+		require.NoError(t, b.ExtendLease(t.Context(), domain, p.CrawlID+1, longHold))
 		require.LessOrEqual(t, one[float64](t, b, left), hold.Seconds(), "it is another's")
-		require.NoError(t, b.Keep(t.Context(), domain, p.CrawlID, longHold))
+		require.NoError(t, b.ExtendLease(t.Context(), domain, p.CrawlID, longHold))
 		require.Greater(t, one[float64](t, b, left), (longHold / 2).Seconds())
-		require.NoError(t, b.Keep(t.Context(), domain, p.CrawlID, hold))
+		require.NoError(t, b.ExtendLease(t.Context(), domain, p.CrawlID, hold))
 		require.Greater(t, one[float64](t, b, left), (longHold / 2).Seconds(), "its delay is part of it")
 		require.False(t, b.take(t, domain, "", "other", 0).Granted)
 	})
@@ -212,7 +212,7 @@ func TestAddressSlot(t *testing.T) {
 		t.Parallel()
 		const address = "192.0.2.16"
 		dead := b.prerequisite("slow.dead.example", address, time.Second, 0)
-		dead.Span = crawl.Millis(time.Second)
+		dead.MaxDuration = crawl.Millis(time.Second)
 		p, err := b.Begin(t.Context(), dead)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
@@ -352,7 +352,7 @@ func TestSubnetSlot(t *testing.T) {
 func takeFor(t *testing.T, b *bundle, domain string, hold time.Duration) crawl.Lease {
 	t.Helper()
 	s := b.prerequisite(domain, "", 0, 0)
-	s.Hold, s.Span = crawl.Millis(hold), crawl.Millis(hold)
+	s.SlotHold, s.MaxDuration = crawl.Millis(hold), crawl.Millis(hold)
 	p, err := b.Begin(t.Context(), s)
 	require.NoError(t, err)
 	require.True(t, p.Granted)

@@ -43,8 +43,8 @@ type Store struct {
 
 	keywords keywords
 
-	// shownBound bounds the counts of a domain's pending pages, and of the links to a page
-	shownBound int32
+	// maxShownCount bounds the counts of a domain's pending pages, and of the links to a page
+	maxShownCount int32
 }
 
 // PoolConnsDefault is the size of a process's pool. A page needs a connection for milliseconds.
@@ -61,7 +61,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 // OpenTraced is Open with a tracer of statements; nil means no tracer.
 func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store, error) {
 	return open(ctx, url, func(cfg *pgxpool.Config) {
-		cfg.AfterConnect = beginAs(workerRole)
+		cfg.AfterConnect = withRole(workerRole)
 		cfg.ConnConfig.Tracer = tracer
 	})
 }
@@ -72,7 +72,7 @@ func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store
 func OpenPages(ctx context.Context, url string) (*Store, error) {
 	s, err := openReading(ctx, url, 2*time.Second, 6)
 	if err == nil {
-		s.shownBound = 10_000
+		s.maxShownCount = 10_000
 	}
 	return s, err
 }
@@ -92,17 +92,17 @@ func openReading(ctx context.Context, url string, statement time.Duration, conns
 
 // OpenOwner is Open with the rights of url: the owner's, to migrate.
 func OpenOwner(ctx context.Context, url string) (*Store, error) {
-	return open(ctx, url, func(cfg *pgxpool.Config) { cfg.AfterConnect = beginAs() })
+	return open(ctx, url, func(cfg *pgxpool.Config) { cfg.AfterConnect = withRole() })
 }
 
-func open(ctx context.Context, url string, more func(*pgxpool.Config)) (*Store, error) {
+func open(ctx context.Context, url string, configure func(*pgxpool.Config)) (*Store, error) {
 	cfg, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
-	noticeVanished(cfg)
-	more(cfg)
+	detectLostPeer(cfg)
+	configure(cfg)
 	supportPoolers(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -123,8 +123,9 @@ var sessionSettings = map[string]string{
 	"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 }
 
-// forWholeTables are the settings for statements that read whole tables: a plan by the parameters.
-var forWholeTables = []string{
+// wholeTableSettings are the settings for statements that read whole tables: a plan by the
+// parameters.
+var wholeTableSettings = []string{
 	"enable_seqscan = on", "enable_hashjoin = on", "enable_mergejoin = on",
 	"plan_cache_mode = force_custom_plan", "max_parallel_workers_per_gather = 2",
 }
@@ -141,7 +142,7 @@ func readAll[T any](ctx context.Context, s *Store, fn func(*dbsqlc.Queries) (T, 
 // snapshot is readAll for statements that sqlc does not know.
 func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		for _, setting := range forWholeTables {
+		for _, setting := range wholeTableSettings {
 			if _, err := tx.Exec(ctx, "SET LOCAL "+setting); err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ func NewStore(pool *pgxpool.Pool) *Store {
 	q := dbsqlc.New(pool)
 	return &Store{
 		pool: pool, q: q, begins: newBegins(q), releases: newReleases(q), records: newRecords(q),
-		keywords: keywords{wake: make(chan struct{}, 1)}, shownBound: report.FrontierBound,
+		keywords: keywords{wake: make(chan struct{}, 1)}, maxShownCount: report.FrontierBound,
 	}
 }
 
@@ -165,15 +166,15 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 // Close closes the pool; calls in progress finish first.
 func (s *Store) Close() { s.pool.Close() }
 
-// conflictTries bounds the retries of a transaction after a deadlock. Deadlocks are not expected,
-// because locks are taken in one order everywhere.
-const conflictTries = 5
+// maxConflictAttempts bounds the retries of a transaction after a deadlock. Deadlocks are not
+// expected, because locks are taken in one order everywhere.
+const maxConflictAttempts = 5
 
 // retryConflicts retries fn, which must be one transaction, after a conflict with another.
 func retryConflicts[T any](ctx context.Context, op string, fn func() (T, error)) (T, error) {
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		v, err := fn()
-		if err == nil || !isConflict(err) || try == conflictTries || ctx.Err() != nil {
+		if err == nil || !isConflict(err) || attempt == maxConflictAttempts || ctx.Err() != nil {
 			return v, translate(op, err)
 		}
 	}

@@ -18,7 +18,7 @@ func (b *bundle) givenUp(t *testing.T, domain string, wait time.Duration) {
 	b.seed(t, "https://"+domain+"/", "https://"+domain+"/2")
 	require.Contains(t, b.claim(t, 10), domain)
 	a := attempted(b.begin(t, domain), domain)
-	a.GiveUp, a.GiveUpReason, a.GiveUpFor = crawl.DomainUnreachable, "the probe failed", crawl.Millis(wait)
+	a.AbandonStatus, a.AbandonReason, a.AbandonFor = crawl.DomainUnreachable, "the probe failed", crawl.Millis(wait)
 	b.finish(t, a)
 	require.True(t, b.end(t, domain, ""))
 	require.Equal(t, crawl.DomainUnreachable, b.domain(t, domain).Status)
@@ -33,7 +33,7 @@ func (b *bundle) putOff(t *testing.T, domain string, wait time.Duration) {
 	origin := "https://" + domain
 	_, err := b.SaveRobots(t.Context(), crawl.Robots{
 		Origin: origin, Domain: domain, Agent: "mosey", Verdict: crawl.RobotsUnreachable, Reason: "answered 503",
-		Fresh: crawl.Millis(wait),
+		Lifetime: crawl.Millis(wait),
 	})
 	require.NoError(t, err)
 	r, err := b.Robots(t.Context(), origin)
@@ -56,9 +56,9 @@ func (b *bundle) endAndStart(t *testing.T) {
 	}
 }
 
-func (b *bundle) troubled(t *testing.T) []report.Troubled {
+func (b *bundle) troubled(t *testing.T) []report.Obstacle {
 	t.Helper()
-	list, total, err := b.Troubled(t.Context(), b.run.ID, 10)
+	list, total, err := b.Obstacles(t.Context(), b.run.ID, 10)
 	require.NoError(t, err)
 	require.Len(t, list, total)
 	return list
@@ -75,8 +75,8 @@ func TestGivenUp(t *testing.T) {
 		d := b.domain(t, domain)
 		require.WithinDuration(t, b.clock(t).Add(time.Hour), d.DeferredUntil, time.Minute)
 		require.True(t, d.DeferredUntil.Equal(b.nextDue(t)), "then the dispatcher looks at it")
-		require.Equal(t, []report.Troubled{{
-			Name: domain, Domain: domain, State: report.TroubledUnreachable, Until: d.DeferredUntil, Reason: "the probe failed",
+		require.Equal(t, []report.Obstacle{{
+			Name: domain, Domain: domain, State: report.ObstacleUnreachable, Until: d.DeferredUntil, Reason: "the probe failed",
 		}}, b.troubled(t))
 
 		b.exec(t, "UPDATE domains SET next_crawl_after = now() WHERE domain = $1", domain)
@@ -191,8 +191,8 @@ func TestRobotsPutOff(t *testing.T) {
 		list := b.troubled(t)
 		require.Len(t, list, 1)
 		require.WithinDuration(t, b.clock(t).Add(2*time.Hour), list[0].Until, time.Minute)
-		require.Equal(t, report.Troubled{
-			Name: "https://named.example", Domain: domain, State: report.TroubledRobots, Until: list[0].Until, Reason: "answered 503",
+		require.Equal(t, report.Obstacle{
+			Name: "https://named.example", Domain: domain, State: report.ObstacleRobots, Until: list[0].Until, Reason: "answered 503",
 		}, list[0])
 		require.True(t, list[0].Until.Equal(b.nextDue(t)), "then it is asked for again, by itself")
 	})
@@ -211,7 +211,7 @@ func TestRobotsPutOff(t *testing.T) {
 			require.Equal(t, []string{domain}, b.claim(t, 10))
 			n := b.next(t, domain)
 			require.NotZero(t, n.CrawlID)
-			require.Equal(t, decide.FetchPrerequisite, decide.Decide(decide.Facts{Facts: n.Facts, Agent: "mosey"}, n.Now).Do)
+			require.Equal(t, decide.FetchPrerequisite, decide.Decide(decide.Facts{Facts: n.Facts, Agent: "mosey"}, n.Now).Action)
 		})
 	}
 
@@ -231,7 +231,7 @@ func TestRobotsPutOff(t *testing.T) {
 		b := setupRun(t, "robots-back", settings.Settings{})
 		b.putOff(t, domain, 2*time.Hour)
 		_, err := b.SaveRobots(t.Context(), crawl.Robots{
-			Origin: "https://" + domain, Domain: domain, Agent: "mosey", Verdict: crawl.RobotsAllowAll, Fresh: crawl.Millis(time.Hour),
+			Origin: "https://" + domain, Domain: domain, Agent: "mosey", Verdict: crawl.RobotsAllowAll, Lifetime: crawl.Millis(time.Hour),
 		})
 		require.NoError(t, err)
 		require.NotZero(t, b.next(t, domain).CrawlID)

@@ -17,13 +17,13 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// watchSpan bounds each statement of a monitor, so that it does not slow the crawl.
-const watchSpan = 2 * time.Second
+// watchTimeout bounds each statement of a monitor, so that it does not slow the crawl.
+const watchTimeout = 2 * time.Second
 
 // read runs queries in a read-only transaction. span bounds each statement.
-func read[T any](ctx context.Context, s *Store, span time.Duration, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
+func read[T any](ctx context.Context, s *Store, timeout time.Duration, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", span.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", timeout.Milliseconds())); err != nil {
 			return err
 		}
 		v, err = fn(s.q.WithTx(tx))
@@ -34,32 +34,32 @@ func read[T any](ctx context.Context, s *Store, span time.Duration, fn func(*dbs
 
 // Watch returns the state for a monitor. Each statement takes at most two seconds.
 func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
-	w, err := read(ctx, s, watchSpan, func(q *dbsqlc.Queries) (w report.Watch, err error) {
+	w, err := read(ctx, s, watchTimeout, func(q *dbsqlc.Queries) (w report.Watch, err error) {
 		waits, err := q.WatchWaits(ctx)
 		frontier, err2 := q.WatchFrontier(ctx, report.WatchBound)
-		about, err3 := q.WatchDomainsSize(ctx)
+		estimate, err3 := q.WatchDomainsSize(ctx)
 		keywords, err4 := q.KeywordsCountPending(ctx, report.KeywordsBound)
 		if err := errors.Join(err, err2, err3, err4); err != nil {
 			return w, err
 		}
 		w = report.Watch{
-			Now: frontier.Now, Waits: make(map[reasons.Reason]int64), Pending: frontier.Open, Due: frontier.Due, DomainsAbout: about,
+			Now: frontier.Now, Waits: make(map[reasons.Reason]int64), Pending: frontier.Open, Due: frontier.Due, DomainsEstimate: estimate,
 			KeywordsWaiting: int(keywords),
 		}
 		for _, wait := range waits {
-			one := report.WaitingFor{Reason: reasons.Reason(wait.Reason), Domains: wait.Domains}
-			if one.Reason != "" {
-				one.First, one.Last = wait.First, wait.Last
+			waiting := report.WaitCount{Reason: reasons.Reason(wait.Reason), Domains: wait.Domains}
+			if waiting.Reason != "" {
+				waiting.First, waiting.Last = wait.First, wait.Last
 			}
-			w.Waits[one.Reason], w.Waiting = one.Domains, append(w.Waiting, one)
+			w.Waits[waiting.Reason], w.Waiting = waiting.Domains, append(w.Waiting, waiting)
 		}
-		slices.SortFunc(w.Waiting, func(a, b report.WaitingFor) int {
+		slices.SortFunc(w.Waiting, func(a, b report.WaitCount) int {
 			return cmp.Or(cmp.Compare(b.Domains, a.Domains), cmp.Compare(a.Reason, b.Reason))
 		})
 		if frontier.Oldest.Unix() != 0 {
 			w.OldestDue = settings.Duration(max(frontier.Now.Sub(frontier.Oldest), 0))
 		}
-		w.Domains, err = domainsByStatus(ctx, q, about)
+		w.Domains, err = domainsByStatus(ctx, q, estimate)
 		return w, err
 	})
 	return w, translate("watch", err)
@@ -67,18 +67,18 @@ func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
 
 // DomainsByStatus counts the domains of each status. It returns nil if there are more than
 // report.WatchBound. about is the approximate number of domains.
-func (s *Store) DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error) {
-	counts, err = read(ctx, s, watchSpan, func(q *dbsqlc.Queries) (_ map[crawl.DomainStatus]int64, err error) {
-		if about, err = q.WatchDomainsSize(ctx); err != nil {
+func (s *Store) DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, estimate int64, err error) {
+	counts, err = read(ctx, s, watchTimeout, func(q *dbsqlc.Queries) (_ map[crawl.DomainStatus]int64, err error) {
+		if estimate, err = q.WatchDomainsSize(ctx); err != nil {
 			return nil, err
 		}
-		return domainsByStatus(ctx, q, about)
+		return domainsByStatus(ctx, q, estimate)
 	})
-	return counts, about, translate("count domains", err)
+	return counts, estimate, translate("count domains", err)
 }
 
-func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, about int64) (map[crawl.DomainStatus]int64, error) {
-	if about > report.WatchBound {
+func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, estimate int64) (map[crawl.DomainStatus]int64, error) {
+	if estimate > report.WatchBound {
 		return nil, nil //nolint:nilnil // see DomainsByStatus
 	}
 	counts := make(map[crawl.DomainStatus]int64)
@@ -92,27 +92,27 @@ func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, about int64) (map[c
 // EndedGaps returns the gaps of served domains that ended in (since, until], on the database's
 // clock, by kind. bounds are the buckets of lateness in seconds, ascending.
 func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) (all []report.EndedGaps, err error) {
-	rows, err := read(ctx, s, watchSpan, func(q *dbsqlc.Queries) ([]dbsqlc.WatchGapsRow, error) {
+	rows, err := read(ctx, s, watchTimeout, func(q *dbsqlc.Queries) ([]dbsqlc.WatchGapsRow, error) {
 		return q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: since, Until: until, Bounds: bounds})
 	})
 	for _, r := range rows {
 		if len(all) == 0 || all[len(all)-1].Kind != r.Kind {
-			all = append(all, report.EndedGaps{Kind: r.Kind, Late: make([]int64, len(bounds)+1)})
+			all = append(all, report.EndedGaps{Kind: r.Kind, LatenessBuckets: make([]int64, len(bounds)+1)})
 		}
-		of := &all[len(all)-1]
-		of.Gaps += r.Gaps
-		of.Violations += r.Violations
-		of.Late[r.Bucket] += r.Gaps
-		of.LateSeconds += r.LateSeconds
-		of.LatestSeconds = max(of.LatestSeconds, r.MaxLateSeconds)
+		gaps := &all[len(all)-1]
+		gaps.Gaps += r.Gaps
+		gaps.Violations += r.Violations
+		gaps.LatenessBuckets[r.Bucket] += r.Gaps
+		gaps.LatenessSumSeconds += r.LateSeconds
+		gaps.LatenessMaxSeconds = max(gaps.LatenessMaxSeconds, r.MaxLateSeconds)
 	}
 	return all, translate("watch gaps", err)
 }
 
 // WatchGroups reports each group of documents that shared a transaction to told: op is begin,
 // release or record. Call it before the store is used.
-func (s *Store) WatchGroups(told func(op string, g GroupTaken)) {
-	s.begins.told = func(g GroupTaken) { told("begin", g) }
-	s.releases.told = func(g GroupTaken) { told("release", g) }
-	s.records.told = func(g GroupTaken) { told("record", g) }
+func (s *Store) WatchGroups(notify func(op string, g GroupStats)) {
+	s.begins.onGroup = func(g GroupStats) { notify("begin", g) }
+	s.releases.onGroup = func(g GroupStats) { notify("release", g) }
+	s.records.onGroup = func(g GroupStats) { notify("record", g) }
 }

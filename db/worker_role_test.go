@@ -65,7 +65,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	require.NoError(t, b.LiftControls(t.Context(), domainA, "tester", crawl.ControlDelay))
 	require.NoError(t, b.RenewClaim(t.Context(), domainA, time.Hour))
 	require.True(t, b.end(t, domainA, ""))
-	require.Equal(t, report.Totals{Success: 1, Failed: 1, Asked: 2}, b.progress(t).Totals)
+	require.Equal(t, report.Totals{Success: 1, Failed: 1, RequestCount: 2}, b.progress(t).Totals)
 	b.domain(t, domainA)
 	b.page(t, "https://a.example/")
 	_, err = b.AuditGaps(t.Context(), nil)
@@ -82,7 +82,7 @@ func robotsRecord(id int64, domain, rules string) crawl.Attempt {
 		EndedAt: time.Now(), IPDelay: crawl.Millis(time.Millisecond), Reason: reasons.Delay,
 		Robots: &crawl.Robots{
 			Origin: "https://" + domain, Domain: domain, Verdict: crawl.RobotsRules, Rules: rules,
-			Fresh: crawl.Millis(time.Hour),
+			Lifetime: crawl.Millis(time.Hour),
 		},
 	})
 }

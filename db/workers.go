@@ -14,8 +14,8 @@ import (
 func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) {
 	id, err := s.q.WorkerStart(ctx, dbsqlc.WorkerStartParams{
 		Identity: w.Identity, Host: w.Host, Version: w.Version, BuildID: w.BuildID, Role: w.Role,
-		MaxFetches:   int32(w.Most), //nolint:gosec // flags bound it
-		MaxRequestMs: ms(w.Span),
+		MaxFetches:   int32(w.MaxFetches), //nolint:gosec // flags bound it
+		MaxRequestMs: ms(w.MaxRequestDuration),
 	})
 	return id, translate("store worker "+w.Identity, err)
 }
@@ -23,7 +23,7 @@ func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) 
 // RenewShare stores the state of a worker, and returns its share of the fleet's limit.
 func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (crawl.WorkerShare, error) {
 	r, err := s.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{
-		ID: id, RenewalCount: u.Asked, InFlight: int32(u.InFlight), PermitsHeld: int32(u.Held), Demand: int32(u.Wanted), //nolint:gosec // of one process
+		ID: id, RenewalCount: u.CallCount, InFlight: int32(u.InFlight), PermitsHeld: int32(u.MaxInFlight), Demand: int32(u.Demand), //nolint:gosec // of one process
 	})
 	if err == nil && r.Share < 0 {
 		err = crawl.ErrNotFound
@@ -41,9 +41,9 @@ func (s *Store) StopWorker(ctx context.Context, id int32) error {
 
 // Fleet returns the limit on requests in flight of all workers, and up to most running workers,
 // the latest first. gone adds stopped and lost workers.
-func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet, err error) {
+func (s *Store) Fleet(ctx context.Context, includeStopped bool, limit int) (f report.Fleet, err error) {
 	l, err := s.q.FleetLimit(ctx)
-	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{IncludeStopped: gone, Max: int32(most)}) //nolint:gosec // the caller bounds it
+	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{IncludeStopped: includeStopped, Max: int32(limit)}) //nolint:gosec // the caller bounds it
 	if err := errors.Join(err, err2); err != nil {
 		return f, translate("read the workers", err)
 	}
@@ -56,7 +56,7 @@ func (s *Store) Fleet(ctx context.Context, gone bool, most int) (f report.Fleet,
 		f.Workers[i] = report.Worker{
 			ID: r.ID, Identity: r.Identity, Host: r.Host, Version: r.Version, BuildID: r.BuildID, Role: r.Role, MaxFetches: int(r.MaxFetches),
 			StartedAt: r.StartedAt, SeenAt: r.SeenAt, StoppedAt: valueOf(r.StoppedAt), Lost: r.Lost,
-			InFlight: int(r.InFlight), Wanted: int(r.Demand), Share: int(r.Share), Held: int(r.PermitsHeld), Leased: r.Leased, Counts: r.CountsAgainstLimit,
+			InFlight: int(r.InFlight), Demand: int(r.Demand), Share: int(r.Share), MaxInFlight: int(r.PermitsHeld), HasLease: r.Leased, CountsAgainstLimit: r.CountsAgainstLimit,
 		}
 	}
 	return f, nil
@@ -87,23 +87,23 @@ func (s *Store) SaveOutage(ctx context.Context, o crawl.Outage) error {
 }
 
 const (
-	// outagesShown bounds Outages.
-	outagesShown = 20
-	// hostsReached bounds HostsReached.
-	hostsReached = 8
+	// maxOutagesShown bounds Outages.
+	maxOutagesShown = 20
+	// maxReachedHosts bounds ReachedHosts.
+	maxReachedHosts = 8
 )
 
 // Outages returns the current outages, at most 20.
 func (s *Store) Outages(ctx context.Context) ([]crawl.Outage, error) {
-	rows, err := s.q.OutageList(ctx, outagesShown)
-	return mapped(rows, func(r dbsqlc.Outage) crawl.Outage {
+	rows, err := s.q.OutageList(ctx, maxOutagesShown)
+	return mapRows(rows, func(r dbsqlc.Outage) crawl.Outage {
 		return crawl.Outage{Worker: r.Worker, Since: r.BeganAt, Reason: r.Reason}
 	}), translate("read the outages", err)
 }
 
-// HostsReached returns hosts that answered the last request for their robots.txt.
-func (s *Store) HostsReached(ctx context.Context) (hosts []string, err error) {
-	origins, err := s.q.OriginsAnswering(ctx, hostsReached)
+// ReachedHosts returns hosts that answered the last request for their robots.txt.
+func (s *Store) ReachedHosts(ctx context.Context) (hosts []string, err error) {
+	origins, err := s.q.OriginsAnswering(ctx, maxReachedHosts)
 	for _, origin := range origins {
 		if u, err := url.Parse(origin); err == nil {
 			hosts = append(hosts, u.Hostname())

@@ -60,7 +60,7 @@ func newFleetModel(t *testing.T, seed uint64) *fleetModel {
 func (m *fleetModel) enter(t *testing.T, most int) *workerModel {
 	t.Helper()
 	id, err := m.StartWorker(t.Context(), crawl.Worker{
-		Identity: "mosey/1 1@test", Host: "test", Version: "1", Role: "all", Most: most, Span: workerSpan,
+		Identity: "mosey/1 1@test", Host: "test", Version: "1", Role: "all", MaxFetches: most, MaxRequestDuration: workerSpan,
 	})
 	require.NoError(t, err)
 	w := &workerModel{id: id, wanted: most}
@@ -71,7 +71,7 @@ func (m *fleetModel) enter(t *testing.T, most int) *workerModel {
 // use is what a worker tells next.
 func (m *fleetModel) use(w *workerModel) crawl.WorkerUse {
 	w.asked++
-	return crawl.WorkerUse{Asked: w.asked, InFlight: len(w.flight), Held: w.held(m.now), Wanted: max(w.wanted, len(w.flight))}
+	return crawl.WorkerUse{CallCount: w.asked, InFlight: len(w.flight), MaxInFlight: w.held(m.now), Demand: max(w.wanted, len(w.flight))}
 }
 
 // renew has a worker ask for its share. lost is that it does not hear the answer.
@@ -379,7 +379,7 @@ func TestWorkerShare(t *testing.T) {
 	t.Run("IsUnknownForAWorkerThatHasNoRow", func(t *testing.T) {
 		t.Parallel()
 		m := newFleetModel(t, 1)
-		_, err := m.RenewShare(t.Context(), 7, crawl.WorkerUse{Asked: 1})
+		_, err := m.RenewShare(t.Context(), 7, crawl.WorkerUse{CallCount: 1})
 		require.ErrorIs(t, err, crawl.ErrNotFound)
 	})
 }
@@ -399,8 +399,8 @@ func TestFleet(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, crawl.FleetLimit{MaxFetches: 6, SetBy: "test", SetAt: f.Limit.SetAt}, f.Limit)
 	require.Len(t, f.Workers, 2, "who has died is not known to have")
-	require.True(t, f.Workers[0].Leased)
-	require.False(t, f.Workers[1].Counts)
+	require.True(t, f.Workers[0].HasLease)
+	require.False(t, f.Workers[1].CountsAgainstLimit)
 	m.enter(t, 4) // notices it
 	f, err = m.Fleet(t.Context(), true, 10)
 	require.NoError(t, err)

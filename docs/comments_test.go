@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// phrases are turns of phrase that make a reader go back, each with the share of comment lines that may
-// have it: river, enduro and Temporal's CLI have about as many.
+// phrases are turns of phrase that make a reader go back, each with the share of comment lines that
+// may have it: river, enduro and Temporal's CLI have about as many.
 var phrases = []struct {
 	name    string
 	pattern *regexp.Regexp

@@ -2,16 +2,16 @@ package docs_test
 
 var imagesNumbers = numbersOf{
 	compared: []claim{
-		{"its file has more than [20 MB], or", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Takes: image"},
-		{"| file | [20 MB], within", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Takes: image"},
+		{"its file has more than [20 MB], or", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Accepts: acceptsImage"},
+		{"| file | [20 MB], within", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Accepts: acceptsImage"},
 		{"`_________` ([30 s]) as any request", "internal/fetch.TotalTimeoutDefault"},
 		{"have at most [300 bytes].", "internal/extract.MaxImageTextBytes"},
 		{"pHashes differ in at most [8 bits] (", "crawl/report.ImageDistanceMax"},
 		{"decoding, all in a process | [320 MB], estimated", "internal/picture/picture.go: limits.MaxMemory = 320_000_000"},
-		{"body of more than [64 KiB] |", "internal/fetch.shareFree"},
+		{"body of more than [64 KiB] |", "internal/fetch.unsharedBodyBytes"},
 		{"are read up to [1 MiB] each", "internal/picture.sectionBytesMax"},
-		{"The worker tries after [five seconds], then", "internal/read.storeTrust"},
-		{"are an error at once, or after [10 seconds] if", "internal/imagestore.openSpan"},
+		{"The worker tries after [five seconds], then", "internal/read.minCheckInterval"},
+		{"are an error at once, or after [10 seconds] if", "internal/imagestore.openTimeout"},
 		{"(24 h; at least [2 h]); the", "internal/imagestore.DeleteAgeMin"},
 		{"than `____________` ([24 h]; at least", "cmd/mosey/images/maintain.go: `default:\"24h\""},
 	},

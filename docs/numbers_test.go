@@ -24,8 +24,8 @@ import (
 type claim struct {
 	// said is a phrase of the document, with brackets around its number.
 	said string
-	// code is "package.Constant", "setting name", or "file: text" for a number in the middle of code: the
-	// file must have that text.
+	// code is "package.Constant", "setting name", or "file: text" for a number in the middle of code:
+	// the file must have that text.
 	code string
 }
 
@@ -47,8 +47,8 @@ var (
 	line = regexp.MustCompile(`(?m)^    .*$`)
 )
 
-// sentences returns the prose of a document, without its blocks of code and generated tables. A span of
-// code is as long as before, and empty.
+// sentences returns the prose of a document, without its blocks of code and generated tables. A
+// span of code is as long as before, and empty.
 func sentences(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, name))
@@ -62,8 +62,8 @@ func sentences(t *testing.T, name string) string {
 	})
 }
 
-// Each number with a unit in a document of the table is compared with the code, or is an exception that
-// has its reason.
+// Each number with a unit in a document of the table is compared with the code, or is an exception
+// that has its reason.
 func TestNumbersAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	for name, of := range claims {

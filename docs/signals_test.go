@@ -142,7 +142,7 @@ func TestSignalsForbidWhatTheTableSays(t *testing.T) {
 // collect finds the sources in what is said.
 func collect(v reflect.Value, found map[usage.Source]bool) {
 	if by, is := reflect.TypeAssert[usage.Source](v); is {
-		if by.Said() {
+		if by.IsSet() {
 			found[by] = true
 		}
 		return

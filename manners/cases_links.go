@@ -19,51 +19,51 @@ func linksCases() []Case {
 		cases = append(cases, t.make())
 	}
 	return append(cases, linksCanonical(), linksFragments(), linksForms(), linksLogin(),
-		linksRedirects(), linksRedirectChain(), linksRedirectLoop(), linksRedirectHost(), linksEmbedded(), linksElsewhere())
+		linksRedirects(), linksRedirectChain(), linksRedirectLoop(), linksRedirectHost(), linksEmbedded(), linksOtherHost())
 }
 
-// marked is a case of two pages: one marks its links, the other does not. A crawler that requests
-// the links of the second page follows links from such pages.
-func marked(id, title, source string, level Level, says page) links {
-	says.links = []string{"/below/hidden"}
+// markedPageCase is a case of two pages: one marks its links, the other does not. A crawler that
+// requests the links of the second page follows links from such pages.
+func markedPageCase(id, title, source string, level Level, markedPage page) links {
+	markedPage.links = []string{"/below/hidden"}
 	return links{
 		id: id, title: title, source: source, level: level,
 		root:  page{links: []string{"/marked", "/open"}},
 		first: []string{"/marked"}, control: []string{"/open"},
 		pages: map[string]web.Behaviour{
-			"/marked": says, "/open": page{links: []string{"/below/open"}},
+			"/marked": markedPage, "/open": page{links: []string{"/below/open"}},
 			"/below/hidden": page{}, "/below/open": page{},
 		},
 	}
 }
 
-// closed expects the links of the marked page not to be followed.
-func closed(t links, why string) links {
+// expectIgnored expects the links of the marked page not to be followed.
+func expectIgnored(t links, reason string) links {
 	t.control = append(t.control, "/below/open")
-	t.deny, t.why = []string{"/below/hidden"}, why
+	t.deny, t.denyReason = []string{"/below/hidden"}, reason
 	return t
 }
 
-// opened expects them to be followed like others.
-func opened(t links) links {
+// expectFollowed expects them to be followed like others.
+func expectFollowed(t links) links {
 	t.want = []string{"/below/hidden", "/below/open"}
 	return t
 }
 
 // linksMeta returns the cases of robots meta elements.
 func linksMeta() []links {
-	own := closed(marked("links-meta-agent", "Obeys a meta element of its own name", sourceGoogle, Opinion,
+	ownName := expectIgnored(markedPageCase("links-meta-agent", "Obeys a meta element of its own name", sourceGoogle, Opinion,
 		page{head: `<meta name="{agent}" content="nofollow">`}), "and the one page that links to it says nofollow to this crawler")
-	own.agent = true
+	ownName.agent = true
 	return []links{
-		closed(marked("links-meta-nofollow", "Follows no link of a page that says nofollow", sourceMeta, Should,
+		expectIgnored(markedPageCase("links-meta-nofollow", "Follows no link of a page that says nofollow", sourceMeta, Should,
 			page{head: `<META NAME="ROBOTS" CONTENT="Index, NoFollow">`}), "and the one page that links to it says nofollow"),
-		closed(marked("links-meta-none", "Treats none as noindex and nofollow", sourceGoogle, Opinion,
+		expectIgnored(markedPageCase("links-meta-none", "Treats none as noindex and nofollow", sourceGoogle, Opinion,
 			page{head: `<meta name="robots" content="none">`}), "and the one page that links to it says none"),
-		own,
-		opened(marked("links-meta-other", "Follows the links of a page that says nofollow to another crawler", sourceGoogle, Opinion,
+		ownName,
+		expectFollowed(markedPageCase("links-meta-other", "Follows the links of a page that says nofollow to another crawler", sourceGoogle, Opinion,
 			page{head: `<meta name="somebody-else" content="nofollow">`})),
-		opened(marked("links-noindex", "Follows the links of a page that says noindex alone", sourceMeta, Opinion,
+		expectFollowed(markedPageCase("links-noindex", "Follows the links of a page that says noindex alone", sourceMeta, Opinion,
 			page{head: `<meta name="robots" content="noindex">`})),
 	}
 }
@@ -71,14 +71,14 @@ func linksMeta() []links {
 // linksHeader returns the cases of X-Robots-Tag.
 func linksHeader() []links {
 	header := func(value string) page { return page{header: map[string]string{"X-Robots-Tag": value}} }
-	own := closed(marked("links-header-agent", "Obeys an X-Robots-Tag of its own name", sourceGoogle, Opinion,
+	ownName := expectIgnored(markedPageCase("links-header-agent", "Obeys an X-Robots-Tag of its own name", sourceGoogle, Opinion,
 		header("{agent}: nofollow")), "and the one page that links to it says nofollow to this crawler in its header")
-	own.agent = true
+	ownName.agent = true
 	return []links{
-		closed(marked("links-header-nofollow", "Follows no link of a page whose X-Robots-Tag says nofollow", sourceGoogle, Opinion,
+		expectIgnored(markedPageCase("links-header-nofollow", "Follows no link of a page whose X-Robots-Tag says nofollow", sourceGoogle, Opinion,
 			header("noindex, nofollow")), "and the one page that links to it says nofollow in its header"),
-		own,
-		opened(marked("links-header-other", "Follows the links of a page whose X-Robots-Tag is for another crawler", sourceGoogle, Opinion,
+		ownName,
+		expectFollowed(markedPageCase("links-header-other", "Follows the links of a page whose X-Robots-Tag is for another crawler", sourceGoogle, Opinion,
 			header("somebody-else: nofollow"))),
 	}
 }
@@ -94,6 +94,6 @@ func linksRel() []links {
 		},
 		pages:   map[string]web.Behaviour{"/hidden": page{}},
 		control: []string{"/open"},
-		deny:    []string{"/hidden"}, why: "and the one link to it says nofollow",
+		deny:    []string{"/hidden"}, denyReason: "and the one link to it says nofollow",
 	}}
 }

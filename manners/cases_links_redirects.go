@@ -8,9 +8,9 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// redirectsMost bounds the requests for one chain of redirects: the first, and the 20 redirects
-// that the Fetch standard follows (HTTP-redirect fetch).
-const redirectsMost = 21
+// maxRedirectRequests bounds the requests for one chain of redirects: the first, and the 20
+// redirects that the Fetch standard follows (HTTP-redirect fetch).
+const maxRedirectRequests = 21
 
 // linksRedirects has a redirect of each status, and of each form of Location.
 func linksRedirects() Case {
@@ -34,7 +34,7 @@ func linksRedirects() Case {
 			"/go/to/302", "/../to/302", "/go/../to/302", "/to/http://" + host + "/to/303", "/" + host + "/to/307",
 			"//" + host + "/to/307", "/308/to", "/go/308/308/to", "/go/308/to#part", "/go/308/to%23part",
 		},
-		why: "to which no redirect leads",
+		denyReason: "to which no redirect leads",
 	}.make()
 }
 
@@ -69,24 +69,24 @@ func linksRedirectLoop() Case {
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
-			var self, both web.Log
+			var selfLoop, pairLoop web.Log
 			for _, r := range e.Log {
 				switch {
 				case r.Target == "/self":
-					self = append(self, r)
+					selfLoop = append(selfLoop, r)
 				case loop(r.Target):
-					both = append(both, r)
+					pairLoop = append(pairLoop, r)
 				}
 			}
-			for _, seen := range []web.Log{self, both} {
-				if len(seen) > redirectsMost {
-					return fail(seen[redirectsMost:], "%d requests went into one redirect loop, want at most %d", len(seen), redirectsMost)
+			for _, seen := range []web.Log{selfLoop, pairLoop} {
+				if len(seen) > maxRedirectRequests {
+					return fail(seen[maxRedirectRequests:], "%d requests went into one redirect loop, want at most %d", len(seen), maxRedirectRequests)
 				}
 			}
-			if len(self) == 0 && len(both) == 0 {
+			if len(selfLoop) == 0 && len(pairLoop) == 0 {
 				return unreached("no redirect of a loop was requested")
 			}
-			return pass("%d and %s went into the two redirect loops", len(self), counted(len(both), "request"))
+			return pass("%d and %s went into the two redirect loops", len(selfLoop), formatCount(len(pairLoop), "request"))
 		},
 	}
 }
@@ -105,20 +105,20 @@ func linksRedirectHost() Case {
 			return []web.Site{first, second}
 		},
 		judge: func(e *Evidence) Verdict {
-			came := len(e.asked("/go/in")) + len(e.asked("/go/out"))
+			followed := len(e.requestsFor("/go/in")) + len(e.requestsFor("/go/out"))
 			switch {
-			case came == 0:
+			case followed == 0:
 				return unreached("no redirect was requested")
-			case len(e.of(other)) == 0:
-				return cautious("%s to another host not followed", counted(came, "redirect"))
+			case len(e.requestsTo(other)) == 0:
+				return cautious("%s to another host not followed", formatCount(followed, "redirect"))
 			}
-			return obeyed(e, other, []string{"/out"}, []string{"/private/in"})
+			return judgeRules(e, other, []string{"/out"}, []string{"/private/in"})
 		},
 	}
 }
 
-// linksElsewhere links to another host that disallows everything.
-func linksElsewhere() Case {
+// linksOtherHost links to another host that disallows everything.
+func linksOtherHost() Case {
 	const id, other = "links-elsewhere", "links-elsewhere-2.test"
 	return Case{
 		ID: id, Group: GroupLinks, Level: Must, Source: "RFC 9309 section 2.2.2",
@@ -129,13 +129,13 @@ func linksElsewhere() Case {
 			return []web.Site{first, second}
 		},
 		judge: func(e *Evidence) Verdict {
-			if len(e.asked("/")) == 0 {
+			if len(e.requestsFor("/")) == 0 {
 				return unreached("the page that links to the other host was not requested")
 			}
-			if seen := pages(e.of(other)); len(seen) > 0 {
+			if seen := pages(e.requestsTo(other)); len(seen) > 0 {
 				return fail(seen, "%s of the other host was requested, but its robots.txt disallows everything", seen[0].Target)
 			}
-			if len(e.of(other)) == 0 {
+			if len(e.requestsTo(other)) == 0 {
 				return cautious("the robots.txt of the other host was not requested")
 			}
 			return pass("only the robots.txt of the other host was requested")
@@ -161,7 +161,7 @@ func linksEmbedded() Case {
 		deny: []string{
 			"/private/a.css", "/private/a.js", "/private/a.ico", "/private/a.png", "/private/b.png", "/private/frame",
 		},
-		why: "but robots.txt disallows it",
+		denyReason: "but robots.txt disallows it",
 	}
 	for _, target := range t.deny {
 		t.pages[target] = text{body: "private\n"}
@@ -169,8 +169,8 @@ func linksEmbedded() Case {
 	return t.make()
 }
 
-// tracked returns the spellings of the one page of linksCanonical.
-func tracked() []string {
+// canonicalSpellings returns the spellings of the one page of linksCanonical.
+func canonicalSpellings() []string {
 	var targets []string
 	for _, from := range []string{"mail", "feed", "forum", "banner"} {
 		targets = append(targets, "/item?utm_source="+from, "/item?ref="+from, "/item?campaign="+from)
@@ -186,23 +186,23 @@ func linksCanonical() Case {
 		ID: id, Group: GroupLinks, Level: Opinion, Source: "RFC 6596",
 		Title: "Does not request all URLs of a page that names its canonical URL",
 		sites: func(Options) []web.Site {
-			s := linked(id+".test", nil, append(tracked(), "/item", "/open")...)
-			for _, target := range append(tracked(), "/item") {
+			s := linked(id+".test", nil, append(canonicalSpellings(), "/item", "/open")...)
+			for _, target := range append(canonicalSpellings(), "/item") {
 				s.Paths[target] = page{title: "Item", head: `<link rel="canonical" href="/item">`}
 			}
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
 			var seen web.Log
-			for _, target := range tracked() {
-				if got := e.asked(target); len(got) > 0 {
+			for _, target := range canonicalSpellings() {
+				if got := e.requestsFor(target); len(got) > 0 {
 					seen = append(seen, got[0])
 				}
 			}
-			switch all := len(tracked()); {
+			switch all := len(canonicalSpellings()); {
 			case len(seen) == all:
 				return fail(seen, "all %d URLs of one page were requested, and each names /item as canonical", all)
-			case len(e.asked("/item")) == 0:
+			case len(e.requestsFor("/item")) == 0:
 				return unreached("/item was not requested, and %d of its %d other URLs were", len(seen), all)
 			default:
 				return pass("/item was requested, and %d of its %d other URLs", len(seen), all)
@@ -213,7 +213,7 @@ func linksCanonical() Case {
 
 // linksFragments links to parts of one page.
 func linksFragments() Case {
-	const id, most = "links-fragments", 4 // fewer than its links
+	const id, limit = "links-fragments", 4 // fewer than its links
 	return Case{
 		ID: id, Group: GroupLinks, Level: Should, Source: "RFC 9110 section 7.1, RFC 3986 section 3.5",
 		Title: "Requests a page once, not once per fragment",
@@ -229,16 +229,16 @@ func linksFragments() Case {
 					parts = append(parts, r)
 				}
 			}
-			got := e.asked("/page")
+			got := e.requestsFor("/page")
 			switch {
 			case len(parts) > 0:
 				return fail(parts, "%s was requested: a fragment is not part of a request", parts[0].Target)
-			case len(got) > most:
+			case len(got) > limit:
 				return fail(got, "/page was requested %d times, and 5 links with fragments lead to it", len(got))
 			case len(got) == 0:
 				return unreached("/page was not requested")
 			}
-			return pass("%s for the page that 5 links lead to", counted(len(got), "request"))
+			return pass("%s for the page that 5 links lead to", formatCount(len(got), "request"))
 		},
 	}
 }
@@ -269,7 +269,7 @@ func linksForms() Case {
 			switch {
 			case len(unsafe) > 0:
 				return fail(unsafe, "%s %s was sent, which is not a safe method", unsafe[0].Method, unsafe[0].Target)
-			case len(e.asked("/")) == 0:
+			case len(e.requestsFor("/")) == 0:
 				return unreached("the page with the forms was not requested")
 			}
 			return pass("all %d requests used safe methods", len(e.Log))
@@ -279,7 +279,7 @@ func linksForms() Case {
 
 // linksLogin has pages that require a name and a password.
 func linksLogin() Case {
-	const id, most = "links-login", 3
+	const id, limit = "links-login", 3
 	members := []string{"/members/1", "/members/2", "/members/3"}
 	return Case{
 		ID: id, Group: GroupLinks, Level: Opinion, Source: "RFC 9110 section 15.5.2",
@@ -292,10 +292,10 @@ func linksLogin() Case {
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
-			came := 0
+			requested := 0
 			for _, target := range members {
-				got := e.asked(target)
-				if len(got) > most {
+				got := e.requestsFor(target)
+				if len(got) > limit {
 					return fail(got, "%s was requested %d times, with response 401 each time", target, len(got))
 				}
 				for _, r := range got {
@@ -303,12 +303,12 @@ func linksLogin() Case {
 						return fail([]web.Record{r}, "%s was requested with a name and a password", target)
 					}
 				}
-				came += len(got)
+				requested += len(got)
 			}
-			if came == 0 {
+			if requested == 0 {
 				return unreached("no page with a password was requested")
 			}
-			return pass("%s got 401, and no page was requested more than %d times", counted(came, "request"), most)
+			return pass("%s got 401, and no page was requested more than %d times", formatCount(requested, "request"), limit)
 		},
 	}
 }

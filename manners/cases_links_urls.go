@@ -11,7 +11,7 @@ func linksReferences() []links {
 			head: "<base href=\"/deep/er/\">\n<base href=\"/second/\">\n", links: []string{"one", "../two", "/three"},
 		},
 		want: []string{"/deep/er/one", "/deep/two", "/three"},
-		deny: []string{"/one", "/two", "/second/one", "/deep/one", "/deep/er/three"}, why: "to which no link leads if the base is heeded",
+		deny: []string{"/one", "/two", "/second/one", "/deep/one", "/deep/er/three"}, denyReason: "to which no link leads if the base is heeded",
 	}, {
 		id: "links-relative", level: Must, exact: true, source: "RFC 3986 section 5.2",
 		title: "Resolves relative references and dot segments",
@@ -25,23 +25,23 @@ func linksReferences() []links {
 			"/same", "/dot", "/up", "/x/y/page/same", "/x/y/./dot", "/x/y/../up", "/x/y/../../../../over", "/../../over",
 			"/a/./b/../c", "/?q=1", "/x/y/?q=1",
 		},
-		why: "to which no link leads",
+		denyReason: "to which no link leads",
 	}, {
 		id: "links-network-path", level: Must, exact: true, source: "RFC 3986 section 4.2",
-		title:     "Reads // at the start of a reference as a host",
-		root:      page{links: []string{"//links-network-path-2.test{port}/there", "/open"}},
-		others:    []web.Site{site("links-network-path-2.test", map[string]web.Behaviour{"/": page{}, "/there": page{}})},
-		control:   []string{"/open"},
-		wantOther: []string{"/there"},
-		deny:      []string{"/there", "/links-network-path-2.test/there", "//links-network-path-2.test/there"},
-		why:       "and the link to it is to another host",
+		title:      "Reads // at the start of a reference as a host",
+		root:       page{links: []string{"//links-network-path-2.test{port}/there", "/open"}},
+		others:     []web.Site{site("links-network-path-2.test", map[string]web.Behaviour{"/": page{}, "/there": page{}})},
+		control:    []string{"/open"},
+		wantOther:  []string{"/there"},
+		deny:       []string{"/there", "/links-network-path-2.test/there", "//links-network-path-2.test/there"},
+		denyReason: "and the link to it is to another host",
 	}, {
 		id: "links-spaces", level: Should, exact: true, source: "URL standard section 4.4",
-		title: "Strips white space around references and the newlines in them",
-		root:  page{links: []string{" \n\t/around  ", "/new\n\tline", "/in between"}},
-		want:  []string{"/around", "/newline", "/in%20between"},
-		deny:  []string{"/%20/around", "/new", "/new%0A%09line", "/new%20line", "/in"},
-		why:   "to which no link leads",
+		title:      "Strips white space around references and the newlines in them",
+		root:       page{links: []string{" \n\t/around  ", "/new\n\tline", "/in between"}},
+		want:       []string{"/around", "/newline", "/in%20between"},
+		deny:       []string{"/%20/around", "/new", "/new%0A%09line", "/new%20line", "/in"},
+		denyReason: "to which no link leads",
 	}, {
 		id: "links-schemes", level: Must, source: "RFC 3986 section 5.2.2",
 		title: "Requests nothing for links of other schemes",
@@ -53,7 +53,7 @@ func linksReferences() []links {
 			"/mailto:someone@example.org", "/javascript:void(0)", "/tel:+123456789", "/data:text/plain,hello", "/urn:isbn:0",
 			"/someone@example.org", "/void(0)", "/+123456789", "/text/plain,hello", "/isbn:0",
 		},
-		why: "and the link is of another scheme than http",
+		denyReason: "and the link is of another scheme than http",
 	}, {
 		id: "links-charset", level: Should, exact: true, source: "URL standard section 4.4, HTML standard section 13.2.3",
 		title: "Encodes paths in UTF-8, whatever the encoding of the page",
@@ -66,9 +66,9 @@ func linksReferences() []links {
 			},
 			"/caf%C3%A9": page{},
 		},
-		want: []string{"/caf%C3%A9"},
-		deny: []string{"/caf%E9", "/caf\xe9", "/caf%EF%BF%BD", "/caf", "/caf%C3%83%C2%A9"},
-		why:  "to which no link leads",
+		want:       []string{"/caf%C3%A9"},
+		deny:       []string{"/caf%E9", "/caf\xe9", "/caf%EF%BF%BD", "/caf", "/caf%C3%83%C2%A9"},
+		denyReason: "to which no link leads",
 	}}
 }
 
@@ -79,10 +79,10 @@ func linksHTML() []links {
 		title: "Decodes character references in links",
 		root: page{body: `<a href="/list?a=1&amp;b=2">one</a> <a href="/tom&#38;jerry">two</a> <a href='/old?a=1&copy=2'>three</a>` +
 			` <a href=/quoteless>four</a>`},
-		pages: map[string]web.Behaviour{"/list?a=1&b=2": page{}},
-		want:  []string{"/list?a=1&b=2", "/tom&jerry", "/old?a=1&copy=2", "/quoteless"},
-		deny:  []string{"/list?a=1&amp;b=2", "/list?a=1&amp%3Bb=2", "/list?a=1", "/tom&#38;jerry", "/tom&", "/tom", "/old?a=1%C2%A9=2"},
-		why:   "to which no link leads once character references are decoded",
+		pages:      map[string]web.Behaviour{"/list?a=1&b=2": page{}},
+		want:       []string{"/list?a=1&b=2", "/tom&jerry", "/old?a=1&copy=2", "/quoteless"},
+		deny:       []string{"/list?a=1&amp;b=2", "/list?a=1&amp%3Bb=2", "/list?a=1", "/tom&#38;jerry", "/tom&", "/tom", "/old?a=1%C2%A9=2"},
+		denyReason: "to which no link leads once character references are decoded",
 	}, {
 		id: "links-comments", level: Opinion, source: "HTML standard, comment state and script element",
 		title: "Ignores links in comments and scripts",
@@ -94,7 +94,7 @@ func linksHTML() []links {
 		},
 		pages:   map[string]web.Behaviour{"/in-comment": page{}, "/in-script": page{}, "/in-text": page{}},
 		control: []string{"/open"},
-		deny:    []string{"/in-comment", "/in-script", "/in-text"}, why: "and no element of the page links to it",
+		deny:    []string{"/in-comment", "/in-script", "/in-text"}, denyReason: "and no element of the page links to it",
 	}, {
 		id: "links-types", level: Opinion, source: "RFC 9110 section 8.3, MIME Sniffing standard section 7",
 		title: "Reads no file as HTML that has another Content-Type",
@@ -110,7 +110,7 @@ func linksHTML() []links {
 			"/file/html":    page{links: []string{"/below/html"}},
 			"/below/octets": page{}, "/below/text": page{},
 		},
-		deny: []string{"/below/octets", "/below/text"}, why: "and the one file that names it is no HTML by its Content-Type",
+		deny: []string{"/below/octets", "/below/text"}, denyReason: "and the one file that names it is no HTML by its Content-Type",
 	}}
 }
 
@@ -128,7 +128,7 @@ func linksRobots() []links {
 			"/go/in": web.Redirect{Code: 302, To: "/private/in"}, "/private/in": page{},
 			"/go/out": web.Redirect{Code: 302, To: "/out"},
 		},
-		want: []string{"/go/out", "/out"}, deny: []string{"/private/in"}, why: denied,
+		want: []string{"/go/out", "/out"}, deny: []string{"/private/in"}, denyReason: denied,
 	}, {
 		id: "links-refresh-robots", level: Must, source: "RFC 9309 section 2.2.2",
 		title:  "Follows no meta refresh to a disallowed URL",
@@ -138,7 +138,7 @@ func linksRobots() []links {
 		pages: map[string]web.Behaviour{
 			"/go": page{head: `<meta http-equiv="refresh" content="0; url=/private/in">`}, "/private/in": page{},
 		},
-		want: []string{"/open"}, deny: []string{"/private/in"}, why: denied,
+		want: []string{"/open"}, deny: []string{"/private/in"}, denyReason: denied,
 	}, {
 		id: "links-sitemap", level: Must, source: "RFC 9309 section 2.2.2, sitemaps.org protocol",
 		title:  "Reads the sitemap that robots.txt names, and obeys robots.txt for its URLs",
@@ -151,6 +151,6 @@ func linksRobots() []links {
 				`<url><loc>http://links-sitemap.test{port}/private/listed</loc></url></urlset>` + "\n"},
 			"/private/listed": page{},
 		},
-		want: []string{"/open", "/map.xml", "/listed"}, deny: []string{"/private/listed"}, why: denied,
+		want: []string{"/open", "/map.xml", "/listed"}, deny: []string{"/private/listed"}, denyReason: denied,
 	}}
 }

@@ -16,7 +16,7 @@ const sourcePrivate = "OWASP, server-side request forgery prevention"
 // need the address of each request, which a proxy would hide.
 func privateCases() []Case {
 	link := func(id, title string, hosts ...string) Case {
-		return private(id, title, "/", func(at writer) map[string]web.Behaviour {
+		return privateCase(id, title, "/", func(at urlBuilder) map[string]web.Behaviour {
 			var targets []string
 			for _, host := range hosts {
 				targets = append(targets, at(host))
@@ -29,73 +29,73 @@ func privateCases() []Case {
 		link("private-name", "Follows no link to localhost", "localhost", "LOCALHOST.", "private.localhost"),
 		link("private-forms", "Recognizes 127.0.0.1 in every notation",
 			"2130706433", "0x7f.1", "0177.0.0.1", "127.1", "0x7f000001", "[::ffff:127.0.0.1]", "0.0.0.0"),
-		private("private-redirect", "Follows no redirect to 127.0.0.1", "/go", func(at writer) map[string]web.Behaviour {
+		privateCase("private-redirect", "Follows no redirect to 127.0.0.1", "/go", func(at urlBuilder) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
 				"/":   page{links: []string{"/go", "/open"}},
 				"/go": web.Redirect{Code: http.StatusFound, To: at("127.0.0.1")},
 			}
 		}),
-		private("private-robots", "Reads no robots.txt from 127.0.0.1 for another host", robotsPath, func(at writer) map[string]web.Behaviour {
+		privateCase("private-robots", "Reads no robots.txt from 127.0.0.1 for another host", robotsPath, func(at urlBuilder) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
 				"/":        page{links: []string{"/open"}},
 				robotsPath: web.Redirect{Code: http.StatusFound, To: at("127.0.0.1") + "robots.txt"},
 			}
 		}),
-		private("private-sitemap", "Reads no sitemap at 127.0.0.1", robotsPath, func(at writer) map[string]web.Behaviour {
+		privateCase("private-sitemap", "Reads no sitemap at 127.0.0.1", robotsPath, func(at urlBuilder) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
 				"/":        page{links: []string{"/open"}},
 				robotsPath: text{body: "User-agent: *\nAllow: /\nSitemap: " + at("127.0.0.1") + "map.xml\n"},
 			}
 		}),
-		private("private-image", "Requests no image, script or style from 127.0.0.1", "/", func(at writer) map[string]web.Behaviour {
+		privateCase("private-image", "Requests no image, script or style from 127.0.0.1", "/", func(at urlBuilder) map[string]web.Behaviour {
 			return map[string]web.Behaviour{"/": page{
 				head: "<link rel=\"stylesheet\" href=\"" + at("127.0.0.1") + "a.css\">\n<script src=\"" + at("127.0.0.1") + "a.js\"></script>\n",
 				body: "<img alt=\"\" src=\"" + at("127.0.0.1") + "a.png\">", links: []string{"/open"},
 			}}
 		}),
-		resolved("private-dns", "Requests nothing from a host with a private address", web.DNSForbidden),
-		resolved("private-dns-mixed", "Skips the private address among the addresses of a name", web.DNSMixed),
-		resolved("private-dns-rebind", "Checks the address of every connection", web.DNSRebind),
+		resolvedCase("private-dns", "Requests nothing from a host with a private address", web.DNSForbidden),
+		resolvedCase("private-dns-mixed", "Skips the private address among the addresses of a name", web.DNSMixed),
+		resolvedCase("private-dns-rebind", "Checks the address of every connection", web.DNSRebind),
 	}
 }
 
-// writer builds a URL of a host.
-type writer func(host string) string
+// urlBuilder builds a URL of a host.
+type urlBuilder func(host string) string
 
-// private is a case whose pages lead to a private address. Each case has its own path, which
+// privateCase is a case whose pages lead to a private address. Each case has its own path, which
 // identifies it in the log. The function at builds such a URL for a host. The page at the target
 // needs leads there.
-func private(id, title, needs string, paths func(at writer) map[string]web.Behaviour) Case {
-	own := "/" + id + "/"
+func privateCase(id, title, needs string, paths func(at urlBuilder) map[string]web.Behaviour) Case {
+	prefix := "/" + id + "/"
 	return Case{
 		ID: id, Group: GroupSafety, Level: Opinion, Source: sourcePrivate, Title: title, Direct: true,
 		sites: func(Options) []web.Site {
-			s := site(id+".test", paths(func(host string) string { return "http://" + host + "{port}" + own }))
+			s := site(id+".test", paths(func(host string) string { return "http://" + host + "{port}" + prefix }))
 			s.Paths["/open"] = page{}
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
 			var seen web.Log
 			for _, r := range e.All {
-				if strings.HasPrefix(r.Target, own) && hostName(r.Host) != e.host {
+				if strings.HasPrefix(r.Target, prefix) && hostName(r.Host) != e.host {
 					seen = append(seen, r)
 				}
 			}
 			switch {
 			case len(seen) > 0:
 				return fail(seen, "%s went to %s, which is not an address of the web: the first for %s",
-					counted(len(seen), "request"), seen[0].LocalAddr.Addr(), seen[0].URL())
-			case len(e.asked(needs)) == 0:
+					formatCount(len(seen), "request"), seen[0].LocalAddr.Addr(), seen[0].URL())
+			case len(e.requestsFor(needs)) == 0:
 				return unreached("%s, which leads to the private address, was not requested", needs)
 			}
-			return pass("none of %s of the run went to the target of %s", counted(len(e.All), "request"), needs)
+			return pass("none of %s of the run went to the target of %s", formatCount(len(e.All), "request"), needs)
 		},
 	}
 }
 
-// resolved is a case of two hosts. The first resolves normally and links to the second, whose name
-// resolves to a private address.
-func resolved(id, title string, mode web.DNSMode) Case {
+// resolvedCase is a case of two hosts. The first resolves normally and links to the second, whose
+// name resolves to a private address.
+func resolvedCase(id, title string, mode web.DNSMode) Case {
 	other := id + "-2.test"
 	targets := []string{"/a", "/b", "/c"}
 	return Case{
@@ -114,18 +114,18 @@ func resolved(id, title string, mode web.DNSMode) Case {
 		},
 		judge: func(e *Evidence) Verdict {
 			var seen web.Log
-			for _, r := range e.of(other) {
+			for _, r := range e.requestsTo(other) {
 				if !e.inside(r) {
 					seen = append(seen, r)
 				}
 			}
-			switch all := len(e.of(other)); {
+			switch all := len(e.requestsTo(other)); {
 			case len(seen) > 0:
 				return fail(seen, "%d of %s to %s went to %s, which is not an address of the web",
-					len(seen), counted(all, "request"), other, seen[0].LocalAddr.Addr())
+					len(seen), formatCount(all, "request"), other, seen[0].LocalAddr.Addr())
 			case all > 0:
-				return pass("all %s to %s went to its public address", counted(all, "request"), other)
-			case len(e.asked("/")) == 0:
+				return pass("all %s to %s went to its public address", formatCount(all, "request"), other)
+			case len(e.requestsFor("/")) == 0:
 				return unreached("the page that links to %s was not requested", other)
 			}
 			return pass("the page that links to %s was read, and the host got no request", other)

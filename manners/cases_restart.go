@@ -13,23 +13,24 @@ const sourceRestart = "Mosey's own promise: killing the crawler changes nothing 
 // restartPages are enough for a kill to happen among them.
 const restartPages = 40
 
-// fromBefore bounds the pages requested again: the one in flight, and one with an unsaved answer.
-const fromBefore = 2
+// maxRepeatedPages bounds the pages requested again: the one in flight, and one with an unsaved
+// answer.
+const maxRepeatedPages = 2
 
 // restarts returns the cases of a crawler that is killed and restarted.
-func restarts() []timed {
-	return []timed{{
+func restarts() []timingCase {
+	return []timingCase{{
 		id: "restart-gap", source: sourceRestart, restart: true, title: "Keeps the delay across a restart",
-		sites: onePlace("", restartPages), judge: delayed(restartGap),
+		sites: oneHost("", restartPages), judge: ifDelaySet(restartGap),
 	}, {
 		id: "restart-again", source: sourceRestart, restart: true, title: "Does not request pages again after a restart",
-		sites: onePlace("", restartPages), judge: restartAgain,
+		sites: oneHost("", restartPages), judge: restartRefetch,
 	}, {
 		id: "restart-retry", level: Should, source: sourceRetry, restart: true, title: "Remembers a Retry-After across a restart",
 		sites: busyThird(6, busy(http.StatusTooManyRequests, "45")), judge: restartRetry,
 	}, {
 		id: "restart-crawl-delay", source: sourceCrawlDelay, restart: true, title: "Keeps a Crawl-delay after a restart",
-		sites: onePlace("User-agent: *\nCrawl-delay: 3\n", restartPages), judge: restartCrawlDelay,
+		sites: oneHost("User-agent: *\nCrawl-delay: 3\n", restartPages), judge: restartCrawlDelay,
 	}}
 }
 
@@ -38,7 +39,7 @@ func restarts() []timed {
 func (e *Evidence) aroundKill() (before, after web.Log, v Verdict) {
 	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
 	start := kill + slices.IndexFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
-	for _, r := range e.of(e.host) {
+	for _, r := range e.requestsTo(e.host) {
 		switch {
 		case r.Start <= e.Events[kill].At:
 			before = append(before, r)
@@ -60,28 +61,28 @@ func restartGap(e *Evidence) Verdict {
 	if v.Result != Pass {
 		return v
 	}
-	return gaps([]web.Record{before[len(before)-1], after[0]}, e.Delay)
+	return judgeGaps([]web.Record{before[len(before)-1], after[0]}, e.Delay)
 }
 
-func restartAgain(e *Evidence) Verdict {
+func restartRefetch(e *Evidence) Verdict {
 	before, after, v := e.aroundKill()
 	if v.Result != Pass {
 		return v
 	}
-	var again web.Log
+	var repeated web.Log
 	for _, r := range pages(after) {
-		had := slices.ContainsFunc(before, func(o web.Record) bool {
+		wasComplete := slices.ContainsFunc(before, func(o web.Record) bool {
 			return o.Target == r.Target && o.Answered() && o.Status == http.StatusOK && o.Method == http.MethodGet
 		})
-		if had && r.Method == http.MethodGet {
-			again = append(again, r)
+		if wasComplete && r.Method == http.MethodGet {
+			repeated = append(repeated, r)
 		}
 	}
-	if len(again) > fromBefore {
-		return fail(again, "%d of %s before the kill were requested again, want at most %d",
-			len(again), counted(len(pages(before)), "page"), fromBefore)
+	if len(repeated) > maxRepeatedPages {
+		return fail(repeated, "%d of %s before the kill were requested again, want at most %d",
+			len(repeated), formatCount(len(pages(before)), "page"), maxRepeatedPages)
 	}
-	return pass("%d of %s before the kill were requested again", len(again), counted(len(pages(before)), "page"))
+	return pass("%d of %s before the kill were requested again", len(repeated), formatCount(len(pages(before)), "page"))
 }
 
 func restartRetry(e *Evidence) Verdict {
@@ -93,16 +94,16 @@ func restartRetry(e *Evidence) Verdict {
 	case !ok || r.End > e.Events[kill].At:
 		return unreached("no response had a Retry-After before the kill")
 	case due < e.Events[start].At:
-		return unjudged("the wait of %s was over before the restart", short(r.RetryAfter))
+		return unjudged("the wait of %s was over before the restart", roundDuration(r.RetryAfter))
 	}
 	for _, o := range later {
 		if o.Start >= e.Events[start].At && o.Start < due-slack(r) {
 			return fail([]web.Record{r, o}, "%s was requested after the restart, %s after the response %d, want %s",
-				o.Target, short(o.Start-r.End), r.Status, short(r.RetryAfter))
+				o.Target, roundDuration(o.Start-r.End), r.Status, roundDuration(r.RetryAfter))
 		}
 	}
-	if end := e.end(); end < due && end-e.Events[start].At < stayAway {
-		return unreached("the run ended %s after the restart, want %s", short(end-e.Events[start].At), short(stayAway))
+	if end := e.end(); end < due && end-e.Events[start].At < minLongDelayPause {
+		return unreached("the run ended %s after the restart, want %s", roundDuration(end-e.Events[start].At), roundDuration(minLongDelayPause))
 	}
 	return pass("the host got no request after the restart, as the response %d required", r.Status)
 }
@@ -114,8 +115,8 @@ func restartCrawlDelay(e *Evidence) Verdict {
 		return v
 	}
 	log := pages(after)
-	if had := pages(before); len(had) > 0 && after[0].Target != robotsPath {
-		log = append(web.Log{had[len(had)-1]}, log...)
+	if earlier := pages(before); len(earlier) > 0 && after[0].Target != robotsPath {
+		log = append(web.Log{earlier[len(earlier)-1]}, log...)
 	}
-	return gaps(log, gap)
+	return judgeGaps(log, gap)
 }

@@ -34,7 +34,7 @@ func busyUntil(status int, wait time.Duration, form string) web.Behaviour {
 func busyRoot(answer web.Behaviour) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		s := linked(host, nil, numbered("/p", 2)...)
-		s.Paths["/"] = inTurn{answer, s.Paths["/"]}
+		s.Paths["/"] = sequence{answer, s.Paths["/"]}
 		return []web.Site{s}
 	}
 }
@@ -58,7 +58,7 @@ func busyThird(n int, answer web.Behaviour) func(string, Options) []web.Site {
 
 // firstBusy returns the first 429 or 503 of the case's host.
 func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
-	log := e.of(e.host)
+	log := e.requestsTo(e.host)
 	at := slices.IndexFunc(log, func(r web.Record) bool {
 		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
 	})
@@ -74,31 +74,31 @@ func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
 	return log[at], later, true
 }
 
-// rested judges that a host was left alone for the time in its first busy answer, at least for
-// least.
-func rested(least time.Duration) func(*Evidence) Verdict {
+// waitsAfterBusy judges that a host was left alone for the time in its first busy answer, at least
+// for least.
+func waitsAfterBusy(minWait time.Duration) func(*Evidence) Verdict {
 	return func(e *Evidence) Verdict {
 		r, later, ok := firstBusy(e)
 		if !ok {
 			return unreached("no request got a 429 or 503")
 		}
-		want := max(least, r.RetryAfter)
+		required := max(minWait, r.RetryAfter)
 		if len(later) > 0 {
-			if came := later[0].Start - r.End; came < want-slack(r) {
+			if wait := later[0].Start - r.End; wait < required-slack(r) {
 				return fail([]web.Record{r, later[0]}, "%s was requested %s after the response %d, want %s",
-					later[0].Target, short(came), r.Status, short(want))
+					later[0].Target, roundDuration(wait), r.Status, roundDuration(required))
 			}
-			return pass("the next request came %s after the response %d, want %s", short(later[0].Start-r.End), r.Status, short(want))
+			return pass("the next request came %s after the response %d, want %s", roundDuration(later[0].Start-r.End), r.Status, roundDuration(required))
 		}
-		if end := e.end(); end-r.End < want {
-			return unreached("the run ended %s after the response %d, want %s", short(end-r.End), r.Status, short(want))
+		if end := e.end(); end-r.End < required {
+			return unreached("the run ended %s after the response %d, want %s", roundDuration(end-r.End), r.Status, roundDuration(required))
 		}
 		return cautious("the host was not requested again after the response %d", r.Status)
 	}
 }
 
-// leftAlone judges a wait longer than any run.
-func leftAlone(e *Evidence) Verdict {
+// waitsWholeRun judges a wait longer than any run.
+func waitsWholeRun(e *Evidence) Verdict {
 	r, later, ok := firstBusy(e)
 	end := e.end()
 	switch {
@@ -106,64 +106,64 @@ func leftAlone(e *Evidence) Verdict {
 		return unreached("no request got a 429 or 503")
 	case len(later) > 0 && later[0].Start-r.End < r.RetryAfter:
 		return fail([]web.Record{r, later[0]}, "%s was requested %s after the response %d, want %s",
-			later[0].Target, short(later[0].Start-r.End), r.Status, short(r.RetryAfter))
-	case end-r.End < stayAway:
-		return unreached("the run ended %s after the response %d, want %s", short(end-r.End), r.Status, short(stayAway))
+			later[0].Target, roundDuration(later[0].Start-r.End), r.Status, roundDuration(r.RetryAfter))
+	case end-r.End < minLongDelayPause:
+		return unreached("the run ended %s after the response %d, want %s", roundDuration(end-r.End), r.Status, roundDuration(minLongDelayPause))
 	}
-	return pass("the host got no request for %s after the response %d", short(end-r.End), r.Status)
+	return pass("the host got no request for %s after the response %d", roundDuration(end-r.End), r.Status)
 }
 
 // retries returns the cases of a valid Retry-After.
-func retries() []timed {
+func retries() []timingCase {
 	const second = "4"
-	var cases []timed
+	var cases []timingCase
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		code := strconv.Itoa(status)
-		cases = append(cases, timed{
+		cases = append(cases, timingCase{
 			id: "retry-" + code + "-seconds", level: Should, source: sourceRetry,
 			title: "Waits for the seconds of the Retry-After of a " + code,
-			sites: busyRoot(busy(status, second)), judge: rested(0),
-		}, timed{
+			sites: busyRoot(busy(status, second)), judge: waitsAfterBusy(0),
+		}, timingCase{
 			id: "retry-" + code + "-date", level: Should, source: sourceRetry,
 			title: "Waits until the date of the Retry-After of a " + code,
-			sites: busyRoot(busyUntil(status, retryWait+time.Second, http.TimeFormat)), judge: rested(0),
-		}, timed{
+			sites: busyRoot(busyUntil(status, retryWait+time.Second, http.TimeFormat)), judge: waitsAfterBusy(0),
+		}, timingCase{
 			id: "retry-" + code + "-host", level: Opinion, source: sourceOwners,
 			title: "Requests no other page of a host after a " + code,
-			sites: busyThird(5, busy(status, second)), judge: rested(0),
+			sites: busyThird(5, busy(status, second)), judge: waitsAfterBusy(0),
 		})
 	}
-	return append(cases, timed{
+	return append(cases, timingCase{
 		id: "retry-date-asctime", level: Should, source: "RFC 9110 section 5.6.7",
 		title: "Reads a date of Retry-After in the form of asctime",
-		sites: busyRoot(busyUntil(http.StatusServiceUnavailable, retryWait+time.Second, time.ANSIC)), judge: rested(0),
-	}, timed{
+		sites: busyRoot(busyUntil(http.StatusServiceUnavailable, retryWait+time.Second, time.ANSIC)), judge: waitsAfterBusy(0),
+	}, timingCase{
 		id: "retry-robots", level: Should, source: sourceRetry, title: "Waits for the Retry-After of a 503 for robots.txt",
 		sites: func(host string, _ Options) []web.Site {
-			return []web.Site{linked(host, inTurn{busy(http.StatusServiceUnavailable, second), text{body: "User-agent: *\nAllow: /\n"}}, "/a")}
+			return []web.Site{linked(host, sequence{busy(http.StatusServiceUnavailable, second), text{body: "User-agent: *\nAllow: /\n"}}, "/a")}
 		},
-		judge: rested(0),
-	}, timed{
+		judge: waitsAfterBusy(0),
+	}, timingCase{
 		id: "retry-long", level: Should, source: sourceRetry, title: "Waits for a Retry-After of two hours",
-		sites: busyRoot(busy(http.StatusServiceUnavailable, "7200")), judge: leftAlone,
-	}, timed{
+		sites: busyRoot(busy(http.StatusServiceUnavailable, "7200")), judge: waitsWholeRun,
+	}, timingCase{
 		id: "retry-huge", level: Should, source: sourceRetry, title: "Treats an overflowing number of seconds as a long wait",
-		sites: busyRoot(busy(http.StatusServiceUnavailable, "99999999999999999999")), judge: leftAlone,
+		sites: busyRoot(busy(http.StatusServiceUnavailable, "99999999999999999999")), judge: waitsWholeRun,
 	})
 }
 
-// backoffLeast returns the least wait after an error that is longer than a usual gap.
-func backoffLeast(e *Evidence) time.Duration { return max(e.Delay, time.Second) * 3 / 2 }
+// minBackoff returns the least wait after an error that is longer than a usual gap.
+func minBackoff(e *Evidence) time.Duration { return max(e.Delay, time.Second) * 3 / 2 }
 
 // retryOdd returns the cases of a Retry-After without a future time.
-func retryOdd() []timed {
-	usual := func(e *Evidence) Verdict { return rested(max(e.Delay, 500*time.Millisecond))(e) }
-	odd := func(id, title string, answer web.Behaviour) timed {
-		return timed{id: id, source: sourceOwners, title: title, sites: busyRoot(answer), judge: usual}
+func retryOdd() []timingCase {
+	usual := func(e *Evidence) Verdict { return waitsAfterBusy(max(e.Delay, 500*time.Millisecond))(e) }
+	odd := func(id, title string, answer web.Behaviour) timingCase {
+		return timingCase{id: id, source: sourceOwners, title: title, sites: busyRoot(answer), judge: usual}
 	}
 	zero := odd("retry-zero", "Keeps its own delay after a Retry-After of 0", busy(http.StatusServiceUnavailable, "0"))
-	zero.judge = delayed(func(e *Evidence) Verdict { return rested(e.Delay)(e) })
-	return []timed{
+	zero.judge = ifDelaySet(func(e *Evidence) Verdict { return waitsAfterBusy(e.Delay)(e) })
+	return []timingCase{
 		zero,
 		odd("retry-negative", "Does not retry at once after a negative Retry-After", busy(http.StatusServiceUnavailable, "-5")),
 		odd("retry-garbage", "Does not retry at once after a Retry-After that is no time", busy(http.StatusTooManyRequests, "soon")),
@@ -172,55 +172,55 @@ func retryOdd() []timed {
 		{
 			id: "retry-none", source: "RFC 6585 section 4", title: "Waits longer than usual after a 429 without Retry-After",
 			sites: busyRoot(busy(http.StatusTooManyRequests, "")),
-			judge: func(e *Evidence) Verdict { return rested(backoffLeast(e))(e) },
+			judge: func(e *Evidence) Verdict { return waitsAfterBusy(minBackoff(e))(e) },
 		},
 	}
 }
 
-const againMost = 10
+const maxRetries = 10
 
 // failures returns the cases of hosts that fail without a Retry-After.
-func failures() []timed {
-	again := func(e *Evidence) Verdict { return notAtOnce(e, numbered("/p", 3)) }
-	return []timed{{
+func failures() []timingCase {
+	judgeRetries := func(e *Evidence) Verdict { return retriesAfterPause(e, numbered("/p", 3)) }
+	return []timingCase{{
 		id: "fail-500", source: sourceOwners, title: "Does not retry without end pages that always return 500",
-		sites: answered(4, busy(http.StatusInternalServerError, "")),
+		sites: pagesWith(4, busy(http.StatusInternalServerError, "")),
 		judge: func(e *Evidence) Verdict {
-			log := pages(e.of(e.host))
+			log := pages(e.requestsTo(e.host))
 			if !slices.ContainsFunc(log, func(r web.Record) bool { return r.Status == http.StatusInternalServerError }) {
 				return unreached("no page with response 500 was requested")
 			}
 			for _, target := range numbered("/p", 4) {
-				if got := asked(log, target); len(got) > againMost {
-					return fail(got, "%s was requested %d times, want at most %d", target, len(got), againMost)
+				if got := requestsFor(log, target); len(got) > maxRetries {
+					return fail(got, "%s was requested %d times, want at most %d", target, len(got), maxRetries)
 				}
 			}
-			return notAtOnce(e, numbered("/p", 4))
+			return retriesAfterPause(e, numbered("/p", 4))
 		},
 	}, {
 		id: "fail-reset", source: sourceOwners, title: "Does not retry at once after a connection is reset",
-		sites: answered(3, web.Reset{}), judge: again,
+		sites: pagesWith(3, web.Reset{}), judge: judgeRetries,
 	}, {
 		id: "fail-hang", source: sourceOwners, title: "Does not retry at once a page without a response",
-		sites: answered(3, web.Hang{}), judge: again,
+		sites: pagesWith(3, web.Hang{}), judge: judgeRetries,
 	}}
 }
 
-// notAtOnce judges that failing targets are requested again only after a pause.
-func notAtOnce(e *Evidence, targets []string) Verdict {
-	log, came := e.of(e.host), 0
+// retriesAfterPause judges that failing targets are requested again only after a pause.
+func retriesAfterPause(e *Evidence, targets []string) Verdict {
+	log, requested := e.requestsTo(e.host), 0
 	for _, target := range targets {
-		got := asked(log, target)
-		came += len(got)
+		got := requestsFor(log, target)
+		requested += len(got)
 		if len(got) < 2 {
 			continue
 		}
-		if v := gaps(got, max(e.Delay, 500*time.Millisecond)); v.Result == Fail {
+		if v := judgeGaps(got, max(e.Delay, 500*time.Millisecond)); v.Result == Fail {
 			return v
 		}
 	}
-	if came == 0 {
+	if requested == 0 {
 		return unreached("no failing page was requested")
 	}
-	return pass("%s for %s that fail, none at once after a request for the same page", counted(came, "request"), counted(len(targets), "page"))
+	return pass("%s for %s that fail, none at once after a request for the same page", formatCount(requested, "request"), formatCount(len(targets), "page"))
 }

@@ -16,7 +16,7 @@ func robotsCases() []Case {
 			cases = append(cases, t.make())
 		}
 	}
-	return append(cases, robotsOrigin(), robotsKept())
+	return append(cases, robotsOrigin(), robotsCached())
 }
 
 // robotsGroups returns the cases of selecting the crawler's group of lines.
@@ -147,13 +147,13 @@ func robotsOrigin() Case {
 			return []web.Site{first, second}
 		},
 		judge: func(e *Evidence) Verdict {
-			return worst(obeyed(e, other, []string{"/shared"}, []string{"/private/"}), obeyed(e, e.host, []string{"/a"}, nil))
+			return worstVerdict(judgeRules(e, other, []string{"/shared"}, []string{"/private/"}), judgeRules(e, e.host, []string{"/a"}, nil))
 		},
 	}
 }
 
-// robotsKept has three pages: one robots.txt is enough for them.
-func robotsKept() Case {
+// robotsCached has three pages: one robots.txt is enough for them.
+func robotsCached() Case {
 	const id = "robots-kept"
 	return Case{
 		ID: id, Group: GroupRobots, Level: Should, Source: "RFC 9309 section 2.4",
@@ -162,11 +162,11 @@ func robotsKept() Case {
 			return []web.Site{linked(id+".test", text{body: "User-agent: *\nDisallow:\n"}, "/a", "/b", "/c")}
 		},
 		judge: func(e *Evidence) Verdict {
-			got := e.asked(robotsPath)
-			if most := 2; len(got) > most {
+			got := e.requestsFor(robotsPath)
+			if limit := 2; len(got) > limit {
 				return fail(got, "robots.txt was requested %d times in %d requests", len(got), len(e.Log))
 			}
-			return obeyed(e, e.host, []string{"/a", "/b", "/c"}, nil)
+			return judgeRules(e, e.host, []string{"/a", "/b", "/c"}, nil)
 		},
 	}
 }

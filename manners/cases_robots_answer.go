@@ -68,14 +68,14 @@ func robotsRedirects() Case {
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
-			got, last := e.of(e.host), e.asked("/r/5")
+			got, last := e.requestsTo(e.host), e.requestsFor("/r/5")
 			for _, r := range got {
 				named := r.Target == robotsPath || strings.HasPrefix(r.Target, "/r/")
 				if !named && r.Host != "" && (len(last) == 0 || r.Start < last[0].End-tolerance) {
 					return fail([]web.Record{r}, "%s was requested before the redirects of robots.txt had been followed", r.Target)
 				}
 			}
-			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+			return judgeRules(e, e.host, []string{"/a"}, []string{"/private/"})
 		},
 	}
 }
@@ -93,10 +93,10 @@ func robotsRedirectHost() Case {
 			return []web.Site{first, second}
 		},
 		judge: func(e *Evidence) Verdict {
-			if len(asked(e.of(other), robotsPath)) == 0 && len(pages(e.of(e.host))) > 0 {
-				return fail(pages(e.of(e.host)), "the redirect was not followed, and pages were requested")
+			if len(requestsFor(e.requestsTo(other), robotsPath)) == 0 && len(pages(e.requestsTo(e.host))) > 0 {
+				return fail(pages(e.requestsTo(e.host)), "the redirect was not followed, and pages were requested")
 			}
-			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+			return judgeRules(e, e.host, []string{"/a"}, []string{"/private/"})
 		},
 	}
 }
@@ -110,7 +110,7 @@ func robotsChanges() Case {
 		Title: "Obeys the newest robots.txt",
 		sites: func(Options) []web.Site {
 			age := map[string]string{"Cache-Control": "max-age=1"}
-			return []web.Site{linked(id+".test", inTurn{
+			return []web.Site{linked(id+".test", sequence{
 				text{body: "User-agent: *\nAllow: /\n", header: age},
 				text{body: "User-agent: *\nDisallow: /\n", header: age},
 			}, numbered("/a", many)...)}
@@ -119,11 +119,11 @@ func robotsChanges() Case {
 			if first := e.robotsFirst(e.host); first.Result == Fail {
 				return first
 			}
-			texts := e.asked(robotsPath)
+			texts := e.requestsFor(robotsPath)
 			if len(texts) < 2 {
 				return unjudged("robots.txt was read once, and may be cached for a day")
 			}
-			for _, r := range pages(e.of(e.host)) {
+			for _, r := range pages(e.requestsTo(e.host)) {
 				if r.Start > texts[1].End+tolerance {
 					return fail([]web.Record{texts[1], r}, "%s was requested, but the newest robots.txt disallows everything", r.Target)
 				}
@@ -140,14 +140,14 @@ func robotsReturns() Case {
 		ID: id, Group: GroupRobots, Level: Must, Source: "RFC 9309 section 2.3.1.4",
 		Title: "Obeys a robots.txt that becomes available later",
 		sites: func(Options) []web.Site {
-			return []web.Site{linked(id+".test", inTurn{
+			return []web.Site{linked(id+".test", sequence{
 				text{status: 503, header: map[string]string{"Retry-After": "3"}},
 				text{body: "User-agent: *\nDisallow: /private/\n"},
 			}, "/private/", "/a")}
 		},
 		judge: func(e *Evidence) Verdict {
-			texts := e.asked(robotsPath)
-			for _, r := range pages(e.of(e.host)) {
+			texts := e.requestsFor(robotsPath)
+			for _, r := range pages(e.requestsTo(e.host)) {
 				if len(texts) < 2 || r.Start < texts[1].End-tolerance {
 					return fail([]web.Record{r}, "%s was requested while robots.txt was unavailable", r.Target)
 				}
@@ -155,7 +155,7 @@ func robotsReturns() Case {
 			if len(texts) < 2 {
 				return cautious("robots.txt was not requested again")
 			}
-			return obeyed(e, e.host, []string{"/a"}, []string{"/private/"})
+			return judgeRules(e, e.host, []string{"/a"}, []string{"/private/"})
 		},
 	}
 }

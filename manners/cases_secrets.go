@@ -10,12 +10,12 @@ import (
 
 func portText(port int) string { return strconv.Itoa(port) }
 
-// beyond is a page of a second host. Only a page of the first links to it.
-const beyond = "/beyond"
+// secondHostPage is a page of a second host. Only a page of the first links to it.
+const secondHostPage = "/beyond"
 
 // secrets returns the cases of requests to one host that reveal data of another.
-func secrets() []timed {
-	return []timed{{
+func secrets() []timingCase {
+	return []timingCase{{
 		id: "traffic-cookies", level: Must, source: "RFC 6265 section 5.4", title: "Sends no cookie to another host",
 		sites: func(host string, _ Options) []web.Site {
 			first, other := linked(host, nil, "/a"), linked("traffic-cookies-2.test", nil, "/a", "/b")
@@ -23,13 +23,13 @@ func secrets() []timed {
 				for _, domain := range []string{"", "; Domain=traffic-cookies-2.test", "; Domain=test"} {
 					v.W.Header().Add("Set-Cookie", "manners=secret; Path=/"+domain)
 				}
-				page{title: host, links: []string{"/a", "http://traffic-cookies-2.test{port}" + beyond}}.Serve(v)
+				page{title: host, links: []string{"/a", "http://traffic-cookies-2.test{port}" + secondHostPage}}.Serve(v)
 			})
-			other.Paths[beyond] = page{}
+			other.Paths[secondHostPage] = page{}
 			return []web.Site{first, other}
 		},
 		judge: func(e *Evidence) Verdict {
-			return told(e, "traffic-cookies-2.test", "a cookie of another host", func(r web.Record) bool {
+			return revealsNoSecret(e, "traffic-cookies-2.test", "a cookie of another host", func(r web.Record) bool {
 				return strings.Contains(r.Headers["Cookie"], "manners=")
 			})
 		},
@@ -38,12 +38,12 @@ func secrets() []timed {
 		sites: func(host string, _ Options) []web.Site {
 			first, other := linked(host, nil), linked("traffic-credentials-2.test", nil, "/a")
 			first.Paths["/"] = page{title: host, links: []string{"http://someone:secret@" + host + "{port}/in"}}
-			first.Paths["/in"] = page{links: []string{"http://traffic-credentials-2.test{port}" + beyond}}
-			other.Paths[beyond] = page{}
+			first.Paths["/in"] = page{links: []string{"http://traffic-credentials-2.test{port}" + secondHostPage}}
+			other.Paths[secondHostPage] = page{}
 			return []web.Site{first, other}
 		},
 		judge: func(e *Evidence) Verdict {
-			return told(e, "traffic-credentials-2.test", "the Authorization of another host", func(r web.Record) bool {
+			return revealsNoSecret(e, "traffic-credentials-2.test", "the Authorization of another host", func(r web.Record) bool {
 				return r.Headers["Authorization"] != ""
 			})
 		},
@@ -61,52 +61,52 @@ func secrets() []timed {
 					return fail([]web.Record{r}, "%s was requested with Referer %q", r.Target, r.Headers["Referer"])
 				}
 			}
-			if len(e.asked("/below"))+len(e.asked("/beside")) == 0 {
+			if len(e.requestsFor("/below"))+len(e.requestsFor("/beside")) == 0 {
 				return unreached("no link was followed")
 			}
-			return pass("none of %s had a user, password or fragment", counted(len(e.Log), "request"))
+			return pass("none of %s had a user, password or fragment", formatCount(len(e.Log), "request"))
 		},
 	}, {
 		id: "traffic-referer-tls", level: Must, source: "RFC 9110 section 10.1.3", title: "Sends no https Referer to an http host",
 		sites: func(host string, _ Options) []web.Site {
-			first, other := secure(host, web.TLSValid), linked("traffic-referer-tls-2.test", nil, "/a")
-			first.Paths["/"] = page{title: host, links: []string{"http://traffic-referer-tls-2.test{port}" + beyond}}
-			other.Paths[beyond] = page{}
+			first, other := httpsSite(host, web.TLSValid), linked("traffic-referer-tls-2.test", nil, "/a")
+			first.Paths["/"] = page{title: host, links: []string{"http://traffic-referer-tls-2.test{port}" + secondHostPage}}
+			other.Paths[secondHostPage] = page{}
 			return []web.Site{first, other}
 		},
 		judge: func(e *Evidence) Verdict {
-			return told(e, "traffic-referer-tls-2.test", "a Referer of https", func(r web.Record) bool {
+			return revealsNoSecret(e, "traffic-referer-tls-2.test", "a Referer of https", func(r web.Record) bool {
 				return strings.HasPrefix(strings.ToLower(r.Headers["Referer"]), "https:")
 			})
 		},
 	}}
 }
 
-// told fails requests to a host that reveal secrets.
-func told(e *Evidence, host, what string, tells func(web.Record) bool) Verdict {
-	log := e.of(host)
+// revealsNoSecret fails requests to a host that reveal secrets.
+func revealsNoSecret(e *Evidence, host, secret string, reveals func(web.Record) bool) Verdict {
+	log := e.requestsTo(host)
 	for _, r := range log {
-		if tells(r) {
-			return fail([]web.Record{r}, "%s was requested from %s with %s", r.Target, host, what)
+		if reveals(r) {
+			return fail([]web.Record{r}, "%s was requested from %s with %s", r.Target, host, secret)
 		}
 	}
-	if len(asked(log, beyond)) == 0 {
+	if len(requestsFor(log, secondHostPage)) == 0 {
 		return unreached("the link to %s was not followed", host)
 	}
-	return pass("none of %s to %s had %s", counted(len(log), "request"), host, what)
+	return pass("none of %s to %s had %s", formatCount(len(log), "request"), host, secret)
 }
 
-// refusedMost bounds the requests for a refused page.
-const refusedMost = 3
+// maxRefusedRequests bounds the requests for a refused page.
+const maxRefusedRequests = 3
 
 // repeats returns the cases of needless requests.
-func repeats() []timed {
-	refusedStatus := func(id, title, source string, most int, statuses ...int) timed {
+func repeats() []timingCase {
+	refusedStatus := func(id, title, source string, limit int, statuses ...int) timingCase {
 		targets := make([]string, len(statuses))
 		for i, status := range statuses {
 			targets[i] = "/" + strconv.Itoa(status)
 		}
-		return timed{
+		return timingCase{
 			id: id, title: title, source: source,
 			sites: func(host string, _ Options) []web.Site {
 				s := linked(host, nil, targets...)
@@ -115,11 +115,11 @@ func repeats() []timed {
 				}
 				return []web.Site{s}
 			},
-			judge: func(e *Evidence) Verdict { return atMost(e, most, targets...) },
+			judge: func(e *Evidence) Verdict { return requestedAtMost(e, limit, targets...) },
 		}
 	}
-	return []timed{
-		refusedStatus("traffic-refused", "Does not request refused pages repeatedly", sourceOwners, refusedMost,
+	return []timingCase{
+		refusedStatus("traffic-refused", "Does not request refused pages repeatedly", sourceOwners, maxRefusedRequests,
 			http.StatusUnauthorized, http.StatusForbidden, http.StatusUnavailableForLegalReasons),
 		refusedStatus("traffic-gone", "Does not request a gone page again", "RFC 9110 section 15.5.11", 1, http.StatusGone),
 		{
@@ -132,7 +132,7 @@ func repeats() []timed {
 				}
 				return []web.Site{s}
 			},
-			judge: func(e *Evidence) Verdict { return atMost(e, 1, append(numbered("/p", 5), "/")...) },
+			judge: func(e *Evidence) Verdict { return requestedAtMost(e, 1, append(numbered("/p", 5), "/")...) },
 		},
 		{
 			id: "traffic-normal", level: Should, source: "RFC 3986 section 6.2.2", title: "Requests a URL with several spellings once",
@@ -146,23 +146,24 @@ func repeats() []timed {
 				return []web.Site{s}
 			},
 			judge: func(e *Evidence) Verdict {
-				return worst(
-					atMost(e, 1, "/upper"),
-					together(e, "/dots", "/x/../dots", "/./dots"),
-					together(e, "/~name", "/%7Ename", "/%7ename"),
-					together(e, "/caf%C3%A9", "/caf%c3%a9"),
+				return worstVerdict(
+					requestedAtMost(e, 1, "/upper"),
+					requestedOnce(e, "/dots", "/x/../dots", "/./dots"),
+					requestedOnce(e, "/~name", "/%7Ename", "/%7ename"),
+					requestedOnce(e, "/caf%C3%A9", "/caf%c3%a9"),
 				)
 			},
 		},
 		{
 			id: "traffic-head", source: sourceOwners, title: "Does not send HEAD before each GET",
-			sites: onePlace("", 4), judge: headFirst,
+			sites: oneHost("", 4), judge: headFirst,
 		},
 	}
 }
 
-// most bounds the requests for a page. After a kill a crawler may not know its last requests.
-func (e *Evidence) most(n int) int {
+// withKillAllowance bounds the requests for a page. After a kill a crawler may not know its last
+// requests.
+func (e *Evidence) withKillAllowance(n int) int {
 	for _, ev := range e.Events {
 		if ev.Kind == Killed {
 			n++
@@ -171,43 +172,43 @@ func (e *Evidence) most(n int) int {
 	return n
 }
 
-// atMost judges that each target was requested by GET at most this often.
-func atMost(e *Evidence, most int, targets ...string) Verdict {
-	return bounded(e, most, func(target string) []string { return []string{target} }, targets)
+// requestedAtMost judges that each target was requested by GET at most this often.
+func requestedAtMost(e *Evidence, limit int, targets ...string) Verdict {
+	return judgeCounts(e, limit, func(target string) []string { return []string{target} }, targets)
 }
 
-// together judges that equal targets were requested by GET once in total.
-func together(e *Evidence, targets ...string) Verdict {
-	return bounded(e, 1, func(string) []string { return targets }, targets[:1])
+// requestedOnce judges that equal targets were requested by GET once in total.
+func requestedOnce(e *Evidence, targets ...string) Verdict {
+	return judgeCounts(e, 1, func(string) []string { return targets }, targets[:1])
 }
 
-func bounded(e *Evidence, most int, same func(string) []string, targets []string) Verdict {
-	most = e.most(most)
-	came, often := 0, 0
+func judgeCounts(e *Evidence, limit int, spellings func(string) []string, targets []string) Verdict {
+	limit = e.withKillAllowance(limit)
+	requested, maxCount := 0, 0
 	for _, target := range targets {
 		var got web.Log
-		for _, t := range same(target) {
-			for _, r := range e.asked(t) {
+		for _, t := range spellings(target) {
+			for _, r := range e.requestsFor(t) {
 				if r.Method == http.MethodGet {
 					got = append(got, r)
 				}
 			}
 		}
-		if len(got) > most {
-			return fail(got, "%s was requested %d times, want at most %d", strings.Join(same(target), " or "), len(got), most)
+		if len(got) > limit {
+			return fail(got, "%s was requested %d times, want at most %d", strings.Join(spellings(target), " or "), len(got), limit)
 		}
-		came, often = came+min(len(got), 1), max(often, len(got))
+		requested, maxCount = requested+min(len(got), 1), max(maxCount, len(got))
 	}
-	if came == 0 {
+	if requested == 0 {
 		return unreached("%s was not requested", strings.Join(targets, " or "))
 	}
-	return pass("no page was requested more than %s", counted(often, "time"))
+	return pass("no page was requested more than %s", formatCount(maxCount, "time"))
 }
 
 func headFirst(e *Evidence) Verdict {
 	heads, gets := make(map[string]bool), 0
 	var doubled web.Log
-	for _, r := range pages(e.of(e.host)) {
+	for _, r := range pages(e.requestsTo(e.host)) {
 		switch r.Method {
 		case http.MethodHead:
 			heads[r.Target] = true
@@ -222,7 +223,7 @@ func headFirst(e *Evidence) Verdict {
 	case gets == 0:
 		return unreached("no page was requested with GET")
 	case len(doubled) > 1 && 2*len(doubled) > gets:
-		return fail(doubled, "%d of %s with GET came after a HEAD", len(doubled), counted(gets, "request"))
+		return fail(doubled, "%d of %s with GET came after a HEAD", len(doubled), formatCount(gets, "request"))
 	}
-	return pass("%d of %s with GET came after a HEAD", len(doubled), counted(gets, "request"))
+	return pass("%d of %s with GET came after a HEAD", len(doubled), formatCount(gets, "request"))
 }

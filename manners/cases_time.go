@@ -10,8 +10,8 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// timed is a case of the timing of requests.
-type timed struct {
+// timingCase is a case of the timing of requests.
+type timingCase struct {
 	id, title, source string
 
 	agent, direct, restart bool
@@ -22,7 +22,7 @@ type timed struct {
 }
 
 // make builds the case. Its level defaults to Opinion.
-func (t timed) make(group Group) Case {
+func (t timingCase) make(group Group) Case {
 	level := t.level
 	if level == "" {
 		level = Opinion
@@ -45,7 +45,7 @@ const (
 // timeCases returns the cases of the timing of requests.
 func timeCases() []Case {
 	var cases []Case
-	for _, table := range [][]timed{
+	for _, table := range [][]timingCase{
 		timeGaps(), timeLoad(), timeRedirects(), crawlDelays(), retries(), retryOdd(), failures(), restarts(),
 	} {
 		for _, t := range table {
@@ -64,9 +64,9 @@ func numbered(prefix string, n int) []string {
 	return targets
 }
 
-// onePlace returns the sites of a case with one host of n pages. Its robots.txt answers 404 if it
+// oneHost returns the sites of a case with one host of n pages. Its robots.txt answers 404 if it
 // is empty.
-func onePlace(robots string, n int) func(string, Options) []web.Site {
+func oneHost(robots string, n int) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		var answer web.Behaviour
 		if robots != "" {
@@ -76,8 +76,8 @@ func onePlace(robots string, n int) func(string, Options) []web.Site {
 	}
 }
 
-// answered has the same behaviour for each of n pages below a healthy root.
-func answered(n int, b web.Behaviour) func(string, Options) []web.Site {
+// pagesWith has the same behaviour for each of n pages below a healthy root.
+func pagesWith(n int, b web.Behaviour) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		s := linked(host, nil, numbered("/p", n)...)
 		for _, target := range numbered("/p", n) {
@@ -87,8 +87,8 @@ func answered(n int, b web.Behaviour) func(string, Options) []web.Site {
 	}
 }
 
-// delayed judges only if the crawler was given a delay.
-func delayed(judge func(*Evidence) Verdict) func(*Evidence) Verdict {
+// ifDelaySet judges only if the crawler was given a delay.
+func ifDelaySet(judge func(*Evidence) Verdict) func(*Evidence) Verdict {
 	return func(e *Evidence) Verdict {
 		if e.Delay == 0 {
 			return unjudged("the delay of the crawler is 0s or unknown")
@@ -97,32 +97,32 @@ func delayed(judge func(*Evidence) Verdict) func(*Evidence) Verdict {
 	}
 }
 
-func timeGaps() []timed {
-	return []timed{{
+func timeGaps() []timingCase {
+	return []timingCase{{
 		id: "time-gap", source: sourceDelay, title: "Keeps the delay between two pages of a host",
-		sites: onePlace("", 6),
-		judge: delayed(func(e *Evidence) Verdict { return gaps(pages(e.of(e.host)), e.Delay) }),
+		sites: oneHost("", 6),
+		judge: ifDelaySet(func(e *Evidence) Verdict { return judgeGaps(pages(e.requestsTo(e.host)), e.Delay) }),
 	}, {
 		id: "time-gap-robots", source: sourceDelay, title: "Keeps the delay between robots.txt and the first page",
-		sites: onePlace("User-agent: *\nAllow: /\n", 2),
-		judge: delayed(func(e *Evidence) Verdict {
-			log := e.of(e.host)
+		sites: oneHost("User-agent: *\nAllow: /\n", 2),
+		judge: ifDelaySet(func(e *Evidence) Verdict {
+			log := e.requestsTo(e.host)
 			at := slices.IndexFunc(log, func(r web.Record) bool { return r.Target == robotsPath })
 			if at < 0 {
 				return unreached("robots.txt was not requested")
 			}
-			return gaps(log[at:min(at+2, len(log))], e.Delay)
+			return judgeGaps(log[at:min(at+2, len(log))], e.Delay)
 		}),
 	}, {
 		id: "time-head", source: sourceDelay, title: "Keeps the delay around HEAD requests too",
-		sites: onePlace("", 4),
-		judge: delayed(func(e *Evidence) Verdict {
-			log := pages(e.of(e.host))
+		sites: oneHost("", 4),
+		judge: ifDelaySet(func(e *Evidence) Verdict {
+			log := pages(e.requestsTo(e.host))
 			for i, r := range log {
 				if r.Method != http.MethodHead {
 					continue
 				}
-				if v := gaps(log[max(0, i-1):min(i+2, len(log))], e.Delay); v.Result != Pass {
+				if v := judgeGaps(log[max(0, i-1):min(i+2, len(log))], e.Delay); v.Result != Pass {
 					return v
 				}
 			}
@@ -143,73 +143,73 @@ func timeGaps() []timed {
 			s.Paths["/"], s.Paths["/style.css"] = p, web.Content{Type: "text/css", Body: "body{}\n"}
 			return []web.Site{s}
 		},
-		judge: delayed(func(e *Evidence) Verdict {
-			log := pages(e.of(e.host))
+		judge: ifDelaySet(func(e *Evidence) Verdict {
+			log := pages(e.requestsTo(e.host))
 			if !slices.ContainsFunc(log, func(r web.Record) bool { return r.Target != "/" }) {
 				return unjudged("no image or stylesheet was requested")
 			}
-			return gaps(log, e.Delay)
+			return judgeGaps(log, e.Delay)
 		}),
 	}, {
 		id: "time-address", source: sourceDelay, direct: true, title: "Keeps the delay between two hosts of one address",
 		sites: func(host string, _ Options) []web.Site {
-			one, two := linked(host, nil, numbered("/p", 3)...), linked("time-address-2.test", nil, numbered("/p", 3)...)
-			one.IPGroup, two.IPGroup = "time-address", "time-address"
-			return []web.Site{one, two}
+			first, second := linked(host, nil, numbered("/p", 3)...), linked("time-address-2.test", nil, numbered("/p", 3)...)
+			first.IPGroup, second.IPGroup = "time-address", "time-address"
+			return []web.Site{first, second}
 		},
-		judge: delayed(func(e *Evidence) Verdict {
+		judge: ifDelaySet(func(e *Evidence) Verdict {
 			for _, host := range e.hosts {
-				if len(pages(e.of(host))) == 0 {
+				if len(pages(e.requestsTo(host))) == 0 {
 					return unreached("no page of %s was requested", host)
 				}
 			}
-			return gaps(pages(e.Log), e.Delay)
+			return judgeGaps(pages(e.Log), e.Delay)
 		}),
 	}}
 }
 
 // timeLoad returns the cases of slow hosts.
-func timeLoad() []timed {
-	one := func(e *Evidence) Verdict { return gaps(pages(e.of(e.host)), 0) }
-	return []timed{{
+func timeLoad() []timingCase {
+	judgeOverlap := func(e *Evidence) Verdict { return judgeGaps(pages(e.requestsTo(e.host)), 0) }
+	return []timingCase{{
 		id: "time-one", source: sourceOwners, title: "Makes one request to a host at a time",
-		sites: answered(6, slowly(300*time.Millisecond)), judge: one,
+		sites: pagesWith(6, slowPage(300*time.Millisecond)), judge: judgeOverlap,
 	}, {
 		id: "time-slow", source: sourceOwners, title: "Waits for a slow response before the next request",
-		sites: answered(5, slowly(2*time.Second)), judge: one,
+		sites: pagesWith(5, slowPage(2*time.Second)), judge: judgeOverlap,
 	}, {
 		id: "time-slower", source: sourceOwners, title: "Slows down for a host that gets slower",
-		sites: answered(6, serveFunc(func(v *web.Visit) {
+		sites: pagesWith(6, serveFunc(func(v *web.Visit) {
 			v.Wait(time.Duration(min(v.SiteVisit, 8)) * 300 * time.Millisecond)
 			page{}.Serve(v)
 		})),
-		judge: func(e *Evidence) Verdict { return gaps(pages(e.of(e.host)), e.Delay) },
+		judge: func(e *Evidence) Verdict { return judgeGaps(pages(e.requestsTo(e.host)), e.Delay) },
 	}}
 }
 
-// slowly answers with a page after a wait.
-func slowly(wait time.Duration) web.Behaviour {
+// slowPage answers with a page after a wait.
+func slowPage(wait time.Duration) web.Behaviour {
 	return serveFunc(func(v *web.Visit) {
 		v.Wait(wait)
 		page{}.Serve(v)
 	})
 }
 
-func timeRedirects() []timed {
-	const there = "time-redirect-host-2.test"
-	return []timed{{
+func timeRedirects() []timingCase {
+	const targetHost = "time-redirect-host-2.test"
+	return []timingCase{{
 		id: "time-redirect", source: sourceDelay, title: "Keeps the delay between a redirect and its target on the same host",
 		sites: func(host string, _ Options) []web.Site { return []web.Site{redirecting(host, "")} },
-		judge: delayed(func(e *Evidence) Verdict {
-			log, followed := pages(e.of(e.host)), 0
+		judge: ifDelaySet(func(e *Evidence) Verdict {
+			log, followed := pages(e.requestsTo(e.host)), 0
 			for i, from := range numbered("/go/", 3) {
-				for _, r := range asked(log, from) {
+				for _, r := range requestsFor(log, from) {
 					to := slices.IndexFunc(log, func(o web.Record) bool { return o.Target == numbered("/to/", 3)[i] && o.Start >= r.Start })
 					if to < 0 {
 						continue
 					}
 					followed++
-					if v := gaps([]web.Record{r, log[to]}, e.Delay); v.Result != Pass {
+					if v := judgeGaps([]web.Record{r, log[to]}, e.Delay); v.Result != Pass {
 						return v
 					}
 				}
@@ -217,20 +217,20 @@ func timeRedirects() []timed {
 			if followed == 0 {
 				return unreached("no redirect was followed")
 			}
-			return pass("the delay was kept after each of %s", counted(followed, "redirect"))
+			return pass("the delay was kept after each of %s", formatCount(followed, "redirect"))
 		}),
 	}, {
 		id: "time-redirect-host", source: sourceDelay, title: "Keeps the delay of the target host of redirects",
 		sites: func(host string, _ Options) []web.Site {
-			target := linked(there, nil, append(numbered("/to/", 3), numbered("/p", 3)...)...)
-			return []web.Site{redirecting(host, "http://"+there+"{port}"), target}
+			target := linked(targetHost, nil, append(numbered("/to/", 3), numbered("/p", 3)...)...)
+			return []web.Site{redirecting(host, "http://"+targetHost+"{port}"), target}
 		},
-		judge: delayed(func(e *Evidence) Verdict {
-			log := pages(e.of(there))
+		judge: ifDelaySet(func(e *Evidence) Verdict {
+			log := pages(e.requestsTo(targetHost))
 			if !slices.ContainsFunc(log, func(r web.Record) bool { return slices.Contains(numbered("/to/", 3), r.Target) }) {
 				return unreached("no redirect was followed")
 			}
-			return gaps(log, e.Delay)
+			return judgeGaps(log, e.Delay)
 		}),
 	}}
 }

@@ -12,7 +12,7 @@ import (
 // trafficCases returns the cases of the form of requests, and of needless ones.
 func trafficCases() []Case {
 	var cases []Case
-	for _, table := range [][]timed{agents(), encodings(), secrets(), repeats()} {
+	for _, table := range [][]timingCase{agents(), encodings(), secrets(), repeats()} {
 		for _, t := range table {
 			cases = append(cases, t.make(GroupTraffic))
 		}
@@ -45,17 +45,17 @@ func productOf(agent string) string {
 	return ""
 }
 
-func agents() []timed {
-	each := func(id, title, source string, level Level, why string, ok func(e *Evidence, r web.Record) bool) timed {
-		return timed{
-			id: id, title: title, source: source, level: level, sites: onePlace("User-agent: *\nAllow: /\n", 2),
+func agents() []timingCase {
+	each := func(id, title, source string, level Level, problem string, ok func(e *Evidence, r web.Record) bool) timingCase {
+		return timingCase{
+			id: id, title: title, source: source, level: level, sites: oneHost("User-agent: *\nAllow: /\n", 2),
 			judge: func(e *Evidence) Verdict {
 				for _, r := range e.Log {
 					if !ok(e, r) {
-						return fail([]web.Record{r}, "%s was requested, and %s: %q", r.Target, why, r.UserAgent)
+						return fail([]web.Record{r}, "%s was requested, and %s: %q", r.Target, problem, r.UserAgent)
 					}
 				}
-				return pass("%s by %q", counted(len(e.Log), "request"), e.Log[0].UserAgent)
+				return pass("%s by %q", formatCount(len(e.Log), "request"), e.Log[0].UserAgent)
 			},
 		}
 	}
@@ -65,7 +65,7 @@ func agents() []timed {
 			return strings.Contains(strings.ToLower(r.UserAgent), strings.ToLower(e.Agent))
 		})
 	token.agent = true
-	return []timed{
+	return []timingCase{
 		token,
 		each("agent-product", "Names its product, not only a browser, in User-Agent", "RFC 9110 section 10.1.5", Should,
 			"the User-Agent names no product that is the crawler's own",
@@ -87,12 +87,12 @@ func agents() []timed {
 	}
 }
 
-func encodings() []timed {
-	return []timed{{
+func encodings() []timingCase {
+	return []timingCase{{
 		id: "traffic-gzip", source: sourceOwners, title: "Accepts compressed pages",
-		sites: onePlace("", 2),
+		sites: oneHost("", 2),
 		judge: func(e *Evidence) Verdict {
-			log := pages(e.of(e.host))
+			log := pages(e.requestsTo(e.host))
 			if len(log) == 0 {
 				return unreached("no page was requested")
 			}
@@ -101,7 +101,7 @@ func encodings() []timed {
 					return fail([]web.Record{r}, "%s was requested with Accept-Encoding %q", r.Target, r.Headers["Accept-Encoding"])
 				}
 			}
-			return pass("%s with Accept-Encoding %q", counted(len(log), "request"), log[0].Headers["Accept-Encoding"])
+			return pass("%s with Accept-Encoding %q", formatCount(len(log), "request"), log[0].Headers["Accept-Encoding"])
 		},
 	}, {
 		id: "traffic-gzip-read", source: "RFC 9110 section 12.5.3", level: Should, title: "Reads the compressed pages that it accepts",
@@ -116,13 +116,13 @@ func encodings() []timed {
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
-			packed, control := e.asked("/packed"), e.asked("/below-plain")
+			packed, control := e.requestsFor("/packed"), e.requestsFor("/below-plain")
 			switch {
 			case len(packed) == 0 || len(control) == 0:
 				return unreached("/packed or /below-plain was not requested")
 			case !offers(packed[0], "gzip"):
 				return unjudged("gzip was not offered")
-			case len(e.asked("/below-packed")) == 0:
+			case len(e.requestsFor("/below-packed")) == 0:
 				return fail(packed, "the link of /packed, which gzip compressed, was not followed, and that of /plain was")
 			}
 			return pass("the link of a compressed page was followed")
@@ -179,20 +179,20 @@ func (w typed) Write(p []byte) (int, error) {
 }
 
 func conditional(e *Evidence) Verdict {
-	had, twice := make(map[string]bool), 0
-	for _, r := range pages(e.of(e.host)) {
-		if had[r.Target] && r.Method == http.MethodGet {
-			twice++
+	seen, repeated := make(map[string]bool), 0
+	for _, r := range pages(e.requestsTo(e.host)) {
+		if seen[r.Target] && r.Method == http.MethodGet {
+			repeated++
 			if r.Headers["If-None-Match"] == "" && r.Headers["If-Modified-Since"] == "" {
 				return fail([]web.Record{r}, "%s was requested again, without If-None-Match or If-Modified-Since", r.Target)
 			}
 		}
 		if r.Answered() && r.Method == http.MethodGet {
-			had[r.Target] = true
+			seen[r.Target] = true
 		}
 	}
-	if twice == 0 {
+	if repeated == 0 {
 		return unjudged("no page was requested twice")
 	}
-	return pass("%s for a known page, all conditional", counted(twice, "request"))
+	return pass("%s for a known page, all conditional", formatCount(repeated, "request"))
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// trapMost bounds the requested pages of a trap. A crawler cannot know a trap before it has seen
-// some: eight years of a calendar can be real. At the usual delay of a second, 100 requests take
-// less than two minutes and do a site no harm.
-const trapMost = 100
+// maxTrapPages bounds the requested pages of a trap. A crawler cannot know a trap before it has
+// seen some: eight years of a calendar can be real. At the usual delay of a second, 100 requests
+// take less than two minutes and do a site no harm.
+const maxTrapPages = 100
 
 // trapCases returns the cases of endless spaces of pages.
 func trapCases() []Case {
@@ -20,12 +20,12 @@ func trapCases() []Case {
 			ID: id, Group: GroupSafety, Level: Opinion, Title: title, Source: source,
 			sites: func(Options) []web.Site {
 				s := site(id+".test", map[string]web.Behaviour{"/beside": page{}})
-				s.Paths["/"] = page{title: id, links: []string{enter(shape), "/beside"}}
+				s.Paths["/"] = page{title: id, links: []string{trapEntrance(shape), "/beside"}}
 				s.Trap = shape
 				return []web.Site{s}
 			},
 			judge: func(e *Evidence) Verdict {
-				return trapped(e, func(target string) bool { return strings.HasPrefix(target, prefix) })
+				return leavesTrap(e, func(target string) bool { return strings.HasPrefix(target, prefix) })
 			},
 		}
 	}
@@ -41,8 +41,8 @@ func trapCases() []Case {
 	}
 }
 
-// enter returns the entrance of a trap.
-func enter(shape web.TrapShape) string {
+// trapEntrance returns the entrance of a trap.
+func trapEntrance(shape web.TrapShape) string {
 	return map[web.TrapShape]string{
 		web.TrapCalendar: "/calendar/2026/11", web.TrapPaths: "/a/b/", web.TrapQuery: "/search?page=1",
 		web.TrapSession: "/shop/1?sid=0", web.TrapSessionPath: "/s/0/shop/1",
@@ -63,14 +63,14 @@ func trapRedirects() Case {
 			return []web.Site{s}
 		},
 		judge: func(e *Evidence) Verdict {
-			return trapped(e, func(target string) bool { return strings.HasPrefix(target, "/hop/") })
+			return leavesTrap(e, func(target string) bool { return strings.HasPrefix(target, "/hop/") })
 		},
 	}
 }
 
-// trapped judges that at most trapMost pages of a trap were requested, and that the crawler had
-// left it before the run ended.
-func trapped(e *Evidence, in func(target string) bool) Verdict {
+// leavesTrap judges that at most maxTrapPages pages of a trap were requested, and that the crawler
+// had left it before the run ended.
+func leavesTrap(e *Evidence, in func(target string) bool) Verdict {
 	var got web.Log
 	distinct := make(map[string]bool)
 	for _, r := range e.Log {
@@ -80,18 +80,18 @@ func trapped(e *Evidence, in func(target string) bool) Verdict {
 		}
 	}
 	switch n := len(got); {
-	case len(distinct) > trapMost:
+	case len(distinct) > maxTrapPages:
 		return fail(got[n-1:], "%d pages of the trap were requested in %s, want at most %d",
-			len(distinct), short(got[n-1].Start-got[0].Start), trapMost)
-	case n == 0 && len(e.asked("/")) == 0:
+			len(distinct), roundDuration(got[n-1].Start-got[0].Start), maxTrapPages)
+	case n == 0 && len(e.requestsFor("/")) == 0:
 		return unreached("the page that leads into the trap was not requested")
-	case n == 0 && len(e.asked("/beside")) == 0:
+	case n == 0 && len(e.requestsFor("/beside")) == 0:
 		return unreached("no link of the page that leads into the trap was followed")
 	case n == 0:
 		return cautious("no page of the trap was requested, and a page beside it was")
 	}
-	if e.last(Ended) {
-		return pass("%s of the trap requested, and the crawler has ended", counted(len(distinct), "page"))
+	if e.endsWith(Ended) {
+		return pass("%s of the trap requested, and the crawler has ended", formatCount(len(distinct), "page"))
 	}
 	last := got[len(got)-1]
 	// A crawler still inside would have continued at its earlier pace.
@@ -99,16 +99,17 @@ func trapped(e *Evidence, in func(target string) bool) Verdict {
 	if len(got) == 1 {
 		pace = e.Log
 	}
-	quiet, wait := e.end()-last.End, 2*longest(pace, e.Delay)+time.Second
-	if last.InFlight || quiet < wait {
+	idleTime, wait := e.end()-last.End, 2*longestGap(pace, e.Delay)+time.Second
+	if last.InFlight || idleTime < wait {
 		return unreached("the run ended %s after the last of %s into the trap: too short to show whether the crawler leaves",
-			short(max(quiet, 0)), counted(len(got), "request"))
+			roundDuration(max(idleTime, 0)), formatCount(len(got), "request"))
 	}
-	return pass("%s of the trap requested, and none in the last %s of the run", counted(len(distinct), "page"), short(quiet))
+	return pass("%s of the trap requested, and none in the last %s of the run", formatCount(len(distinct), "page"), roundDuration(idleTime))
 }
 
-// longest returns the longest time between the starts of two requests in a row, at least the delay.
-func longest(log web.Log, delay time.Duration) time.Duration {
+// longestGap returns the longest time between the starts of two requests in a row, at least the
+// delay.
+func longestGap(log web.Log, delay time.Duration) time.Duration {
 	gap := delay
 	for i := 1; i < len(log); i++ {
 		gap = max(gap, log[i].Start-log[i-1].Start)
@@ -120,10 +121,10 @@ func longest(log web.Log, delay time.Duration) time.Duration {
 // to read it.
 func manyLinks() Case {
 	const count = 1_000_000
-	t := blow{
+	t := survivalCase{
 		id: "bomb-links", title: "Survives a page of a million links", source: "Heritrix manual, max outlinks",
 		answer: web.ManyLinks{Links: count}, robots: "User-agent: *\nDisallow: /l/\n",
 	}
-	t.note = fmt.Sprintf("a page of %d links", count)
+	t.description = fmt.Sprintf("a page of %d links", count)
 	return t.make()
 }

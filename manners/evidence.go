@@ -57,15 +57,15 @@ func (e *Evidence) inside(r web.Record) bool { return e.network.Contains(r.Local
 // tolerance is the allowed shortfall of a gap because of the reading of clocks.
 const tolerance = 5 * time.Millisecond
 
-// seenMost bounds the requests that a verdict shows.
-const seenMost = 5
+// maxSeen bounds the requests that a verdict shows.
+const maxSeen = 5
 
 func pass(reason string, args ...any) Verdict {
 	return Verdict{Result: Pass, Reason: fmt.Sprintf(reason, args...)}
 }
 
 func fail(seen []web.Record, reason string, args ...any) Verdict {
-	return Verdict{Result: Fail, Reason: fmt.Sprintf(reason, args...), Seen: slices.Clone(seen[:min(len(seen), seenMost)])}
+	return Verdict{Result: Fail, Reason: fmt.Sprintf(reason, args...), Seen: slices.Clone(seen[:min(len(seen), maxSeen)])}
 }
 
 func cautious(reason string, args ...any) Verdict {
@@ -80,8 +80,8 @@ func unjudged(reason string, args ...any) Verdict {
 	return Verdict{Result: Unjudged, Reason: fmt.Sprintf(reason, args...)}
 }
 
-// worst returns the first verdict that is not passed, or else the first.
-func worst(verdicts ...Verdict) Verdict {
+// worstVerdict returns the first verdict that is not passed, or else the first.
+func worstVerdict(verdicts ...Verdict) Verdict {
 	for _, result := range Results() {
 		for _, v := range verdicts {
 			if v.Result == result && result != Pass {
@@ -100,8 +100,8 @@ func hostName(header string) string {
 
 const robotsPath = "/robots.txt"
 
-// of returns the requests of one host.
-func (e *Evidence) of(host string) web.Log {
+// requestsTo returns the requests of one host.
+func (e *Evidence) requestsTo(host string) web.Log {
 	var log web.Log
 	for _, r := range e.All {
 		if hostName(r.Host) == host {
@@ -111,11 +111,13 @@ func (e *Evidence) of(host string) web.Log {
 	return log
 }
 
-// asked returns the requests for a target (path and query) of the case's first host.
-func (e *Evidence) asked(target string) web.Log { return asked(e.of(e.host), target) }
+// requestsFor returns the requests for a target (path and query) of the case's first host.
+func (e *Evidence) requestsFor(target string) web.Log {
+	return requestsFor(e.requestsTo(e.host), target)
+}
 
-// asked returns the requests of a log for a target.
-func asked(log web.Log, target string) web.Log {
+// requestsFor returns the requests of a log for a target.
+func requestsFor(log web.Log, target string) web.Log {
 	var found web.Log
 	for _, r := range log {
 		if r.Target == target {
@@ -136,8 +138,8 @@ func pages(log web.Log) web.Log {
 	return found
 }
 
-// killed reports whether the crawler was killed, and restarted afterwards.
-func (e *Evidence) killed() bool {
+// wasKilled reports whether the crawler was killed, and restarted afterwards.
+func (e *Evidence) wasKilled() bool {
 	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
 	return kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
 }
@@ -156,32 +158,32 @@ func (e *Evidence) end() time.Duration {
 	return at
 }
 
-// last reports whether the last event is of a kind.
-func (e *Evidence) last(kind EventKind) bool {
+// endsWith reports whether the last event is of a kind.
+func (e *Evidence) endsWith(kind EventKind) bool {
 	return len(e.Events) > 0 && e.Events[len(e.Events)-1].Kind == kind
 }
 
 // robotsFirst fails a host that got a page request before its robots.txt was answered.
 func (e *Evidence) robotsFirst(host string) Verdict {
-	log := e.of(host)
+	log := e.requestsTo(host)
 	first := pages(log)
 	if len(first) == 0 {
 		return pass("no page was requested")
 	}
-	for _, r := range asked(log, robotsPath) {
+	for _, r := range requestsFor(log, robotsPath) {
 		if !r.InFlight && r.Start < first[0].Start && r.End <= first[0].Start+tolerance {
 			return pass("robots.txt was read before the first page")
 		}
 	}
-	if len(asked(log, robotsPath)) == 0 {
+	if len(requestsFor(log, robotsPath)) == 0 {
 		return fail(first[:1], "%s was requested, and robots.txt never", first[0].Target)
 	}
 	return fail(first[:1], "%s was requested before robots.txt had a response", first[0].Target)
 }
 
-// gaps fails a log in which a request began before the end of the previous one plus the gap. A gap
-// of 0 judges only that requests do not overlap.
-func gaps(log web.Log, gap time.Duration) Verdict {
+// judgeGaps fails a log in which a request began before the end of the previous one plus the gap. A
+// gap of 0 judges only that requests do not overlap.
+func judgeGaps(log web.Log, gap time.Duration) Verdict {
 	if len(log) < 2 {
 		return unreached("fewer than two requests came")
 	}
@@ -192,15 +194,15 @@ func gaps(log web.Log, gap time.Duration) Verdict {
 		shortest = min(shortest, between)
 		switch {
 		case between < -tolerance:
-			return fail([]web.Record{prev, r}, "%s was requested %s before the end of %s", r.Target, short(-between), prev.Target)
+			return fail([]web.Record{prev, r}, "%s was requested %s before the end of %s", r.Target, roundDuration(-between), prev.Target)
 		case between < gap-slack(prev):
-			return fail([]web.Record{prev, r}, "%s was requested %s after %s, want %s", r.Target, short(between), prev.Target, short(gap))
+			return fail([]web.Record{prev, r}, "%s was requested %s after %s, want %s", r.Target, roundDuration(between), prev.Target, roundDuration(gap))
 		}
 		if r.End >= prev.End {
 			prev = r
 		}
 	}
-	return pass("the shortest of %d gaps was %s, want %s", len(log)-1, short(shortest), short(gap))
+	return pass("the shortest of %d gaps was %s, want %s", len(log)-1, roundDuration(shortest), roundDuration(gap))
 }
 
 // slack returns the tolerance after a request. The server sees a client's close late.
@@ -211,16 +213,16 @@ func slack(r web.Record) time.Duration {
 	return tolerance
 }
 
-// short rounds a duration for people.
-func short(d time.Duration) string {
+// roundDuration rounds a duration for people.
+func roundDuration(d time.Duration) string {
 	if d >= 10*time.Second || d <= -10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Millisecond).String()
 }
 
-// counted formats a number of things for people.
-func counted(n int, thing string) string {
+// formatCount formats a number of things for people.
+func formatCount(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

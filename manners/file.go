@@ -40,9 +40,9 @@ type Run struct {
 	Events []Event
 	Log    web.Log
 
-	// Cut is set if the file ended within its last line, because its writer died. All lines before
-	// are read.
-	Cut bool
+	// Truncated is set if the file ended within its last line, because its writer died. All lines
+	// before are read.
+	Truncated bool
 }
 
 // Write writes a log file: JSON lines, the head first.
@@ -66,14 +66,14 @@ func (r Run) Write(w io.Writer) error {
 
 // Bounds of a log file.
 const (
-	lineMost   = 1 << 20
-	recordMost = 5_000_000
-	// instantMost bounds instants, so that sums of them stay durations.
-	instantMost = 10 * 365 * 24 * time.Hour
+	maxLineBytes = 1 << 20
+	maxRecords   = 5_000_000
+	// maxInstant bounds instants, so that sums of them stay durations.
+	maxInstant = 10 * 365 * 24 * time.Hour
 )
 
-// errNoLog reports a file of another kind.
-var errNoLog = errors.New(`not a log of manners: the first line has no "manners"`)
+// errNotALog reports a file of another kind.
+var errNotALog = errors.New(`not a log of manners: the first line has no "manners"`)
 
 // ReadRun reads a log file. Events and records may come in any order. An error names the line.
 // Lines are at most 1 MiB, and instants at most ten years.
@@ -87,9 +87,9 @@ func ReadRun(from io.Reader) (Run, error) {
 			return r, fmt.Errorf("line %d: %w", n, err)
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			err := take(&r, n, text)
-			if cut := ended && n > 1 && !json.Valid(text); cut {
-				r.Cut = true
+			err := addLine(&r, n, text)
+			if truncated := ended && n > 1 && !json.Valid(text); truncated {
+				r.Truncated = true
 				return r, nil
 			}
 			if err != nil {
@@ -98,7 +98,7 @@ func ReadRun(from io.Reader) (Run, error) {
 		}
 		if ended {
 			if r.Format == 0 {
-				return r, fmt.Errorf("line 1: %w", errNoLog)
+				return r, fmt.Errorf("line 1: %w", errNotALog)
 			}
 			return r, nil
 		}
@@ -110,8 +110,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > lineMost {
-			return nil, fmt.Errorf("the line is longer than %d bytes", lineMost)
+		if len(line)+len(part) > maxLineBytes {
+			return nil, fmt.Errorf("the line is longer than %d bytes", maxLineBytes)
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -120,10 +120,10 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// take adds the content of a line.
-func take(r *Run, n int, line []byte) error {
+// addLine adds the content of a line.
+func addLine(r *Run, n int, line []byte) error {
 	if n == 1 {
-		return takeHead(r, line)
+		return addHead(r, line)
 	}
 	var entry struct {
 		Event EventKind `json:"event"`
@@ -132,15 +132,15 @@ func take(r *Run, n int, line []byte) error {
 		return err
 	}
 	if entry.Event != "" {
-		return takeEvent(r, line)
+		return addEvent(r, line)
 	}
 	var rec web.Record
 	if err := json.Unmarshal(line, &rec); err != nil {
 		return err
 	}
-	for _, at := range []time.Duration{rec.Accepted, rec.FirstByte, rec.Read, rec.Start, rec.End} {
-		if at < 0 || at > instantMost {
-			return fmt.Errorf("instant %d: want 0 to %d nanoseconds", at, instantMost)
+	for _, at := range []time.Duration{rec.Accepted, rec.FirstByte, rec.HeadRead, rec.Start, rec.End} {
+		if at < 0 || at > maxInstant {
+			return fmt.Errorf("instant %d: want 0 to %d nanoseconds", at, maxInstant)
 		}
 	}
 	switch {
@@ -148,27 +148,27 @@ func take(r *Run, n int, line []byte) error {
 		return fmt.Errorf("end %d: before the start %d", rec.End, rec.Start)
 	case rec.Status < 0 || rec.Status > 999:
 		return fmt.Errorf("status %d: want 0 to 999", rec.Status)
-	case len(r.Log) == recordMost:
-		return fmt.Errorf("there are more than %d requests", recordMost)
+	case len(r.Log) == maxRecords:
+		return fmt.Errorf("there are more than %d requests", maxRecords)
 	}
 	r.Log = append(r.Log, rec)
 	return nil
 }
 
-func takeHead(r *Run, line []byte) error {
+func addHead(r *Run, line []byte) error {
 	if err := json.Unmarshal(line, &r.Head); err != nil {
-		return errors.Join(errNoLog, err)
+		return errors.Join(errNotALog, err)
 	}
 	switch r.Format {
 	case 0:
-		return errNoLog
+		return errNotALog
 	case formatVersion:
 		return nil
 	}
 	return fmt.Errorf("manners %d: this program reads version %d of the format", r.Format, formatVersion)
 }
 
-func takeEvent(r *Run, line []byte) error {
+func addEvent(r *Run, line []byte) error {
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {
 		return err
@@ -176,8 +176,8 @@ func takeEvent(r *Run, line []byte) error {
 	switch {
 	case !slices.Contains(eventKinds, e.Kind):
 		return fmt.Errorf("event %q: want one of %s", e.Kind, eventKinds)
-	case e.At < 0 || e.At > instantMost:
-		return fmt.Errorf("instant %d: want 0 to %d nanoseconds", e.At, instantMost)
+	case e.At < 0 || e.At > maxInstant:
+		return fmt.Errorf("instant %d: want 0 to %d nanoseconds", e.At, maxInstant)
 	}
 	r.Events = append(r.Events, e)
 	return nil

@@ -46,7 +46,7 @@ func TestRunRoundTrip(t *testing.T) {
 	mixed := strings.Join([]string{lines[0], lines[4], lines[2], "", lines[3], lines[1]}, "\n") // no line end
 	got, err = manners.ReadRun(strings.NewReader(mixed))
 	require.NoError(t, err)
-	require.False(t, got.Cut)
+	require.False(t, got.Truncated)
 	require.Len(t, got.Events, 2)
 	require.Len(t, got.Log, 2)
 
@@ -64,7 +64,7 @@ func TestRunCut(t *testing.T) {
 		got, err := manners.ReadRun(strings.NewReader(text[:end]))
 		require.NoError(t, err, text[:end])
 		whole := text[end-1] == '\n' || text[end] == '\n'
-		require.Equal(t, !whole, got.Cut, text[:end])
+		require.Equal(t, !whole, got.Truncated, text[:end])
 	}
 	_, err := manners.ReadRun(strings.NewReader(text[:head-2]))
 	require.ErrorContains(t, err, "line 1")

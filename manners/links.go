@@ -31,8 +31,8 @@ type links struct {
 	wantOther []string
 
 	// deny are targets that a crawler has no reason to request, for the reason why.
-	deny []string
-	why  string
+	deny       []string
+	denyReason string
 
 	// exact is set if a request for a missing page, in place of a link, shows that the link was
 	// misread.
@@ -79,10 +79,10 @@ func (t links) sites(o Options) []web.Site {
 }
 
 func (t links) judge(e *Evidence) Verdict {
-	log := e.of(e.host)
+	log := e.requestsTo(e.host)
 	for _, target := range t.deny {
 		if seen := requested(log, target); len(seen) > 0 {
-			return fail(seen, "%s was requested, %s", target, t.why)
+			return fail(seen, "%s was requested, %s", target, t.denyReason)
 		}
 	}
 	for _, target := range slices.Concat([]string{"/"}, t.first, t.control) {
@@ -90,50 +90,50 @@ func (t links) judge(e *Evidence) Verdict {
 			return unreached("%s was not requested, one of %d pages that the case needs", target, 1+len(t.first)+len(t.control))
 		}
 	}
-	left := missing(log, t.want)
+	missed := unrequested(log, t.want)
 	if len(t.wantOther) > 0 {
-		left = append(left, missing(e.of(e.hosts[1]), t.wantOther)...)
+		missed = append(missed, unrequested(e.requestsTo(e.hosts[1]), t.wantOther)...)
 	}
 	all := len(t.want) + len(t.wantOther)
-	switch seen := strays(log); {
+	switch seen := missingPageRequests(log); {
 	case all == 0:
-		return pass("none of %s was for a forbidden page", counted(len(log), "request"))
-	case len(left) == 0 && len(t.deny) == 0:
-		return pass("%d of %s followed", all, counted(all, "link"))
-	case len(left) == 0:
-		return pass("%d of %s followed, and no forbidden page requested", all, counted(all, "link"))
+		return pass("none of %s was for a forbidden page", formatCount(len(log), "request"))
+	case len(missed) == 0 && len(t.deny) == 0:
+		return pass("%d of %s followed", all, formatCount(all, "link"))
+	case len(missed) == 0:
+		return pass("%d of %s followed, and no forbidden page requested", all, formatCount(all, "link"))
 	case t.exact && len(seen) > 0:
-		return fail(seen, "%s was requested, to which no link leads, and %s was not", seen[0].Target, left[0])
+		return fail(seen, "%s was requested, to which no link leads, and %s was not", seen[0].Target, missed[0])
 	}
-	return cautious("%d of %s not followed: %s", len(left), counted(all, "link"), strings.Join(left, ", "))
+	return cautious("%d of %s not followed: %s", len(missed), formatCount(all, "link"), strings.Join(missed, ", "))
 }
 
-// missing returns the targets without a request in a log.
-func missing(log web.Log, targets []string) []string {
-	var left []string
+// unrequested returns the targets without a request in a log.
+func unrequested(log web.Log, targets []string) []string {
+	var missed []string
 	for _, target := range targets {
 		if len(requested(log, target)) == 0 {
-			left = append(left, target)
+			missed = append(missed, target)
 		}
 	}
-	return left
+	return missed
 }
 
 // requested returns the requests of a log for a target in any spelling: links are not judged by the
 // order of the query or by percent-encoding.
 func requested(log web.Log, target string) web.Log {
-	want := plainly(target)
+	normalized := normalizeTarget(target)
 	var found web.Log
 	for _, r := range log {
-		if r.Host != "" && (r.Target == target || plainly(r.Target) == want) {
+		if r.Host != "" && (r.Target == target || normalizeTarget(r.Target) == normalized) {
 			found = append(found, r)
 		}
 	}
 	return found
 }
 
-// plainly normalizes the spelling of a target. It returns an invalid URL unchanged.
-func plainly(target string) string {
+// normalizeTarget normalizes the spelling of a target. It returns an invalid URL unchanged.
+func normalizeTarget(target string) string {
 	u, err := url.ParseRequestURI(target)
 	if err != nil {
 		return target
@@ -148,8 +148,8 @@ func plainly(target string) string {
 	return u.Path + "?" + query.Encode()
 }
 
-// strays returns the requests for missing pages, except for files at well-known paths.
-func strays(log web.Log) web.Log {
+// missingPageRequests returns the requests for missing pages, except for files at well-known paths.
+func missingPageRequests(log web.Log) web.Log {
 	var found web.Log
 	for _, r := range log {
 		probe := strings.HasPrefix(r.Target, "/.well-known/") || strings.HasSuffix(r.Target, ".txt") ||

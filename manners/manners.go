@@ -125,7 +125,7 @@ type Options struct {
 	Proxied bool `json:"proxied,omitempty"`
 }
 
-const delayMost = time.Minute
+const maxDelay = time.Minute
 
 var token = regexp.MustCompile(`^[A-Za-z_-]{1,64}$`)
 
@@ -143,8 +143,8 @@ func New(opts Options) (*Suite, error) {
 	if opts.Agent != "" && !token.MatchString(opts.Agent) {
 		errs = append(errs, fmt.Errorf("agent %q: want 1 to 64 letters, - or _, as RFC 9309 section 2.2.1 has product tokens", opts.Agent))
 	}
-	if opts.Delay < 0 || opts.Delay > delayMost {
-		errs = append(errs, fmt.Errorf("delay %s: want 0s to %s", opts.Delay, delayMost))
+	if opts.Delay < 0 || opts.Delay > maxDelay {
+		errs = append(errs, fmt.Errorf("delay %s: want 0s to %s", opts.Delay, maxDelay))
 	}
 	for _, id := range opts.Only {
 		if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.ID == id }) {
@@ -170,7 +170,7 @@ const anyPort = 80
 
 // web returns the options of the suite's web.
 func (s *Suite) web() web.Options {
-	opts := web.Options{Headers: kept, NameServerPort: s.opts.NameServerPort, Port: s.opts.Port}
+	opts := web.Options{Headers: loggedHeaders, NameServerPort: s.opts.NameServerPort, Port: s.opts.Port}
 	for _, c := range s.cases {
 		opts.Sites = append(opts.Sites, c.sites(s.opts)...)
 	}
@@ -195,8 +195,8 @@ func (s *Suite) Cases() []Case { return s.cases }
 // Options returns the options of the suite, with the port that Start has chosen.
 func (s *Suite) Options() Options { return s.opts }
 
-// kept are the headers of requests that cases read.
-var kept = []string{
+// loggedHeaders are the headers of requests that cases read.
+var loggedHeaders = []string{
 	"Accept-Encoding", "Authorization", "Cookie", "From", "If-Modified-Since", "If-None-Match", "Range", "Referer",
 }
 
@@ -257,18 +257,18 @@ func (s *Suite) Judge(log web.Log, events []Event) []Judged {
 
 // addrs returns the addresses that only the given hosts have.
 func (s *Suite) addrs(hosts []string) map[netip.Addr]bool {
-	own := make(map[netip.Addr]bool)
+	exclusive := make(map[netip.Addr]bool)
 	for _, host := range hosts {
 		if addr, ok := s.plan.Addr(host); ok {
-			own[addr] = true
+			exclusive[addr] = true
 		}
 	}
 	for _, host := range s.plan.Hosts() {
 		if addr, ok := s.plan.Addr(host); ok && !slices.Contains(hosts, host) {
-			delete(own, addr)
+			delete(exclusive, addr)
 		}
 	}
-	return own
+	return exclusive
 }
 
 func (s *Suite) verdict(c Case, e *Evidence) Verdict {
@@ -279,7 +279,7 @@ func (s *Suite) verdict(c Case, e *Evidence) Verdict {
 		return unjudged("a proxy hides the addresses")
 	case len(e.Log) == 0 && (!c.Silent || len(e.Silent) == 0):
 		return unreached("the crawler made no request")
-	case c.Restart && !e.killed():
+	case c.Restart && !e.wasKilled():
 		return unjudged("the crawler was not killed and started again")
 	}
 	return c.judge(e)

@@ -81,14 +81,14 @@ func (f serveFunc) Serve(v *web.Visit) { f(v) }
 // Truth implements web.Behaviour.
 func (serveFunc) Truth() web.Truth { return web.Truth{} }
 
-// inTurn answers the n-th request for a URL by its n-th element, later ones by the last.
-type inTurn []web.Behaviour
+// sequence answers the n-th request for a URL by its n-th element, later ones by the last.
+type sequence []web.Behaviour
 
 // Serve implements web.Behaviour.
-func (t inTurn) Serve(v *web.Visit) { t[min(v.Attempt, len(t))-1].Serve(v) }
+func (t sequence) Serve(v *web.Visit) { t[min(v.Attempt, len(t))-1].Serve(v) }
 
 // Truth implements web.Behaviour.
-func (inTurn) Truth() web.Truth { return web.Truth{} }
+func (sequence) Truth() web.Truth { return web.Truth{} }
 
 func send(v *web.Visit, status int, kind, body string) {
 	v.W.Header().Set("Content-Type", kind)

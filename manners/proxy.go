@@ -32,7 +32,7 @@ type Proxy struct {
 	ctx      context.Context //nolint:containedctx // of all its connections
 	listener net.Listener
 	resolver *net.Resolver
-	room     chan struct{}
+	permits  chan struct{}
 	serving  sync.WaitGroup
 	stop     context.CancelFunc
 	web      *web.Web
@@ -40,17 +40,17 @@ type Proxy struct {
 
 // Bounds of the proxy.
 const (
-	proxyConns    = 1024
-	proxyHeadMost = 64 << 10
-	proxyHeadTime = time.Minute
-	proxyTimeMost = time.Hour // of one connection
-	proxyDialTime = 10 * time.Second
+	maxProxyConns     = 1024
+	maxProxyHeadBytes = 64 << 10
+	proxyHeadTimeout  = time.Minute
+	maxProxyTime      = time.Hour // of one connection
+	proxyDialTimeout  = 10 * time.Second
 )
 
 // ServeProxy serves a proxy into a web until it is closed, and closes the listener. The web must
 // outlive it.
 func ServeProxy(l net.Listener, w *web.Web) *Proxy {
-	p := &Proxy{listener: l, web: w, room: make(chan struct{}, proxyConns)}
+	p := &Proxy{listener: l, web: w, permits: make(chan struct{}, maxProxyConns)}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, w.DNSAddr())
@@ -76,13 +76,13 @@ func (p *Proxy) Close() error {
 func (p *Proxy) serve() {
 	for {
 		select {
-		case p.room <- struct{}{}:
+		case p.permits <- struct{}{}:
 		case <-p.ctx.Done():
 			return
 		}
 		client, err := p.listener.Accept()
 		if err != nil {
-			<-p.room
+			<-p.permits
 			if p.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
@@ -90,7 +90,7 @@ func (p *Proxy) serve() {
 			continue
 		}
 		p.serving.Go(func() {
-			defer func() { <-p.room }()
+			defer func() { <-p.permits }()
 			p.handle(client)
 		})
 	}
@@ -101,13 +101,13 @@ func (p *Proxy) handle(client net.Conn) {
 	unwatch := context.AfterFunc(p.ctx, func() { _ = client.Close() })
 	defer unwatch()
 	defer client.Close()
-	if client.SetDeadline(time.Now().Add(proxyHeadTime)) != nil {
+	if client.SetDeadline(time.Now().Add(proxyHeadTimeout)) != nil {
 		return // the client has left
 	}
-	in := bufio.NewReaderSize(client, proxyHeadMost)
+	in := bufio.NewReaderSize(client, maxProxyHeadBytes)
 	head, err := readHead(in)
 	if err != nil {
-		if errors.Is(err, errHead) {
+		if errors.Is(err, errHeadTooLong) {
 			refuse(client, http.StatusRequestHeaderFieldsTooLarge, err)
 		}
 		return // the client has left or is silent
@@ -122,14 +122,14 @@ func (p *Proxy) handle(client net.Conn) {
 		refuse(client, code, err)
 		return
 	}
-	dialer := net.Dialer{Timeout: proxyDialTime}
+	dialer := net.Dialer{Timeout: proxyDialTimeout}
 	site, err := dialer.DialContext(p.ctx, "tcp", to.String())
 	if err != nil {
 		refuse(client, http.StatusBadGateway, err)
 		return
 	}
 	defer site.Close()
-	if client.SetDeadline(time.Now().Add(proxyTimeMost)) != nil || site.SetDeadline(time.Now().Add(proxyTimeMost)) != nil {
+	if client.SetDeadline(time.Now().Add(maxProxyTime)) != nil || site.SetDeadline(time.Now().Add(maxProxyTime)) != nil {
 		return
 	}
 	first, out := req.head, io.Writer(site)
@@ -146,17 +146,17 @@ func (p *Proxy) handle(client net.Conn) {
 func relay(client net.Conn, in io.Reader, site net.Conn) {
 	var up sync.WaitGroup
 	var mu sync.Mutex
-	left := false
+	clientLeft := false
 	up.Go(func() {
 		_, _ = io.Copy(site, in) // ends when either side closes
 		mu.Lock()
-		left = true
+		clientLeft = true
 		mu.Unlock()
 		_ = site.Close()
 	})
 	_, err := io.Copy(client, site)
 	mu.Lock()
-	if err != nil && !left {
+	if err != nil && !clientLeft {
 		reset(client)
 	}
 	mu.Unlock()
@@ -178,15 +178,15 @@ func refuse(client net.Conn, code int, err error) {
 		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", code, http.StatusText(code), len(body), body)
 }
 
-// errHead reports a head that is too long.
-var errHead = fmt.Errorf("the head of the request is longer than %d bytes", proxyHeadMost)
+// errHeadTooLong reports a head that is too long.
+var errHeadTooLong = fmt.Errorf("the head of the request is longer than %d bytes", maxProxyHeadBytes)
 
 // readHead reads the lines up to the first empty one. The rest stays in the reader.
 func readHead(in *bufio.Reader) (lines []string, err error) {
 	for size := 0; ; {
 		line, err := in.ReadString('\n')
-		if size += len(line); size > proxyHeadMost {
-			return nil, errHead
+		if size += len(line); size > maxProxyHeadBytes {
+			return nil, errHeadTooLong
 		}
 		if err != nil {
 			return nil, err
@@ -199,28 +199,28 @@ func readHead(in *bufio.Reader) (lines []string, err error) {
 	}
 }
 
-// proxied is a request to forward.
-type proxied struct {
+// proxyRequest is a request to forward.
+type proxyRequest struct {
 	authority string // host and port
 	head      string
 	tunnel    bool
 }
 
-var errForm = errors.New("this is a proxy: want CONNECT, or an absolute http URL as the request target")
+var errRequestForm = errors.New("this is a proxy: want CONNECT, or an absolute http URL as the request target")
 
 // parseHead parses the head of a request, and builds the head for the site.
-func parseHead(lines []string) (proxied, error) {
+func parseHead(lines []string) (proxyRequest, error) {
 	method, rest, _ := strings.Cut(strings.TrimRight(lines[0], "\r\n"), " ")
 	target, version, ok := strings.Cut(rest, " ")
 	if !ok || !strings.HasPrefix(version, "HTTP/1.") {
-		return proxied{}, errForm
+		return proxyRequest{}, errRequestForm
 	}
 	if method == http.MethodConnect {
-		return proxied{authority: target, tunnel: true}, nil
+		return proxyRequest{authority: target, tunnel: true}, nil
 	}
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || !strings.EqualFold(scheme, "http") {
-		return proxied{}, errForm
+		return proxyRequest{}, errRequestForm
 	}
 	host, path := rest, "/"
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -238,7 +238,7 @@ func parseHead(lines []string) (proxied, error) {
 		b.WriteString(line)
 	}
 	b.WriteString("Connection: close\r\n\r\n")
-	return proxied{authority: withPort(host), head: b.String()}, nil
+	return proxyRequest{authority: withPort(host), head: b.String()}, nil
 }
 
 // forwarded returns the header lines that are not for the proxy, unchanged. The Host is the
@@ -258,7 +258,7 @@ func forwarded(lines []string) []string {
 	for _, framing := range []string{"content-length", "transfer-encoding"} {
 		delete(drop, framing) // the body is sent unchanged
 	}
-	var kept []string
+	var headers []string
 	dropped := false
 	for _, line := range lines {
 		if folded := line[0] == ' ' || line[0] == '\t'; !folded { // else it continues the previous line
@@ -266,10 +266,10 @@ func forwarded(lines []string) []string {
 			dropped = drop[strings.ToLower(strings.TrimSpace(name))]
 		}
 		if !dropped {
-			kept = append(kept, line)
+			headers = append(headers, line)
 		}
 	}
-	return kept
+	return headers
 }
 
 func withPort(host string) string {
@@ -293,7 +293,7 @@ func (p *Proxy) resolve(authority string) (to netip.AddrPort, code int, err erro
 	name := strings.TrimSuffix(strings.ToLower(host), ".")
 	switch {
 	case err == nil:
-		if addr = addr.Unmap(); !p.ours(addr) || int(port) != p.web.Port() {
+		if addr = addr.Unmap(); !p.isOwnAddr(addr) || int(port) != p.web.Port() {
 			return to, http.StatusForbidden, fmt.Errorf("%s does not belong to this web", authority)
 		}
 		return netip.AddrPortFrom(addr, uint16(port)), 0, nil
@@ -309,8 +309,8 @@ func (p *Proxy) resolve(authority string) (to netip.AddrPort, code int, err erro
 	return netip.AddrPortFrom(addr, uint16(port)), 0, nil
 }
 
-// ours reports whether the web listens at an address.
-func (p *Proxy) ours(addr netip.Addr) bool {
+// isOwnAddr reports whether the web listens at an address.
+func (p *Proxy) isOwnAddr(addr netip.Addr) bool {
 	if addr == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || addr == p.web.Forbidden() {
 		return true
 	}
@@ -323,7 +323,7 @@ func (p *Proxy) resolves(name string) bool {
 	if _, ok := p.web.Addr(name); !ok {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, proxyDialTime)
+	ctx, cancel := context.WithTimeout(p.ctx, proxyDialTimeout)
 	defer cancel()
 	addrs, err := p.resolver.LookupNetIP(ctx, "ip4", name+".")
 	return err == nil && len(addrs) > 0

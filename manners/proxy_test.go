@@ -42,8 +42,8 @@ func startProxy(t *testing.T, sites ...web.Site) (*web.Web, *manners.Proxy) {
 	t.Helper()
 	for i := range sites {
 		sites[i].Plain, sites[i].Pages = true, -1
-		if sites[i].Paths == nil && sites[i].Other != nil {
-			sites[i].Paths = map[string]web.Behaviour{"/": sites[i].Other}
+		if sites[i].Paths == nil && sites[i].Fallback != nil {
+			sites[i].Paths = map[string]web.Behaviour{"/": sites[i].Fallback}
 		}
 	}
 	w := web.StartT(t, web.Options{Sites: sites})
@@ -99,7 +99,7 @@ func say(t *testing.T, p *manners.Proxy, text string) (string, error) {
 
 func TestProxyForwards(t *testing.T) {
 	t.Parallel()
-	w, p := startProxy(t, web.Site{Host: "a.test", Other: echo{}})
+	w, p := startProxy(t, web.Site{Host: "a.test", Fallback: echo{}})
 	client := proxyClient(t, w, p)
 
 	const n = 20
@@ -164,7 +164,7 @@ func TestProxyKeepsBrokenAnswersBroken(t *testing.T) {
 // A client that goes away takes the request with it.
 func TestProxyClientLeaves(t *testing.T) {
 	t.Parallel()
-	w, p := startProxy(t, web.Site{Host: "a.test", Other: web.Hang{}})
+	w, p := startProxy(t, web.Site{Host: "a.test", Fallback: web.Hang{}})
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.Addr())
 	require.NoError(t, err)
 	_, err = fmt.Fprintf(c, "GET http://a.test:%d/ HTTP/1.1\r\n\r\n", w.Port())
@@ -178,7 +178,7 @@ func TestProxyClientLeaves(t *testing.T) {
 // An answer is passed on as it comes.
 func TestProxyStreams(t *testing.T) {
 	t.Parallel()
-	w, p := startProxy(t, web.Site{Host: "a.test", Other: web.Stall{}})
+	w, p := startProxy(t, web.Site{Host: "a.test", Fallback: web.Stall{}})
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.Addr())
 	require.NoError(t, err)
 	defer c.Close()
@@ -193,8 +193,8 @@ func TestProxyStreams(t *testing.T) {
 func TestProxyTunnels(t *testing.T) {
 	t.Parallel()
 	w, p := startProxy(
-		t, web.Site{Host: "good.test", TLS: web.TLSValid, Other: echo{}},
-		web.Site{Host: "bad.test", TLS: web.TLSExpired, Other: echo{}},
+		t, web.Site{Host: "good.test", TLS: web.TLSValid, Fallback: echo{}},
+		web.Site{Host: "bad.test", TLS: web.TLSExpired, Fallback: echo{}},
 	)
 	client := proxyClient(t, w, p)
 	status, text, err := ask(t, client, http.MethodGet, w.URL("good.test", "/x"), nil)
@@ -227,7 +227,7 @@ func TestProxyIsNotOpen(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	w, p := startProxy(t, web.Site{Host: "a.test", Other: echo{}}, web.Site{Host: "gone.test", DNS: web.DNSMissing})
+	w, p := startProxy(t, web.Site{Host: "a.test", Fallback: echo{}}, web.Site{Host: "gone.test", DNS: web.DNSMissing})
 	port := w.Port()
 	status := func(request string) string {
 		t.Helper()

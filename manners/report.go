@@ -24,8 +24,8 @@ type Report struct {
 	// Delay is in seconds.
 	Delay   float64 `json:"delay_seconds"`
 	Proxied bool    `json:"proxied"`
-	// Cut is set if the log ended in the middle of a line.
-	Cut bool `json:"cut"`
+	// Truncated is set if the log ended in the middle of a line.
+	Truncated bool `json:"cut"`
 	// Requests counts all requests of the run, and connections without one.
 	Requests int `json:"requests"`
 	// UserAgents are the most frequent ones, at most 5.
@@ -80,10 +80,10 @@ func (f Finding) Fails() bool { return f.Result == Fail && f.Level != Opinion }
 
 // Bounds of displayed input from a crawler.
 const (
-	nameMost   = 200
-	targetMost = 120
-	reasonMost = 500
-	agentsMost = 5
+	maxNameBytes   = 200
+	maxTargetBytes = 120
+	maxReasonBytes = 500
+	maxUserAgents  = 5
 )
 
 // Report judges the run and reports the result.
@@ -93,8 +93,8 @@ func (r Run) Report() (*Report, error) {
 		return nil, err
 	}
 	p := &Report{
-		Crawler: clean(r.Crawler, nameMost), Version: clean(r.Version, nameMost), Started: r.Started.UTC(),
-		Agent: r.Options.Agent, Delay: r.Options.Delay.Seconds(), Proxied: r.Options.Proxied, Cut: r.Cut,
+		Crawler: clean(r.Crawler, maxNameBytes), Version: clean(r.Version, maxNameBytes), Started: r.Started.UTC(),
+		Agent: r.Options.Agent, Delay: r.Options.Delay.Seconds(), Proxied: r.Options.Proxied, Truncated: r.Truncated,
 		Requests: len(r.Log), UserAgents: userAgents(r.Log), Results: make(map[Result]int), span: time.Second,
 	}
 	for _, result := range Results() {
@@ -126,12 +126,12 @@ func (r Run) Report() (*Report, error) {
 func finding(j Judged, hosts map[string]web.Log) Finding {
 	f := Finding{
 		ID: j.ID, Group: j.Group, Level: j.Level, Source: j.Source, Title: j.Title, Result: j.Result,
-		Reason: clean(j.Reason, reasonMost), Hosts: j.Hosts, seen: make(map[seenKey]bool),
+		Reason: clean(j.Reason, maxReasonBytes), Hosts: j.Hosts, seen: make(map[seenKey]bool),
 	}
 	for _, rec := range j.Seen {
 		f.seen[keyOf(rec)] = true
 		f.Seen = append(f.Seen, SeenRequest{
-			Host: clean(rec.Host, nameMost), Method: clean(rec.Method, nameMost), Target: clean(rec.Target, targetMost),
+			Host: clean(rec.Host, maxNameBytes), Method: clean(rec.Method, maxNameBytes), Target: clean(rec.Target, maxTargetBytes),
 			Status: rec.Status, Start: seconds(rec.Start), End: seconds(rec.End),
 		})
 	}
@@ -188,7 +188,7 @@ func userAgents(log web.Log) []string {
 	count := make(map[string]int)
 	for _, r := range log {
 		if r.Host != "" {
-			count[clean(r.UserAgent, nameMost)]++
+			count[clean(r.UserAgent, maxNameBytes)]++
 		}
 	}
 	agents := make([]string, 0, len(count))
@@ -196,15 +196,15 @@ func userAgents(log web.Log) []string {
 		agents = append(agents, name)
 	}
 	slices.SortFunc(agents, func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
-	return agents[:min(len(agents), agentsMost)]
+	return agents[:min(len(agents), maxUserAgents)]
 }
 
 // clean makes a crawler's text safe to display. It replaces characters that are not printable or
 // change the direction of the text, and cuts the text after most bytes.
-func clean(s string, most int) string {
-	cut := len(s) > most
-	if cut {
-		s = s[:most]
+func clean(s string, limit int) string {
+	truncated := len(s) > limit
+	if truncated {
+		s = s[:limit]
 		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
 			s = s[:len(s)-1] // the rest of a character
 		}
@@ -218,7 +218,7 @@ func clean(s string, most int) string {
 		}
 		return utf8.RuneError
 	}, s)
-	if cut {
+	if truncated {
 		s += "…"
 	}
 	return s

@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// barMost bounds the drawn requests of a host.
-const barMost = 500
+// maxBars bounds the drawn requests of a host.
+const maxBars = 500
 
 // Measures of a time axis, in pixels.
 const (
@@ -18,7 +18,7 @@ const (
 	barGap     = 3
 	axisTop    = 10 // for the marks above the bars
 	axisBottom = 22 // for the ticks
-	laneMost   = 8
+	maxLanes   = 8
 )
 
 // axis shows the requests to a host over time. Positions along it are in percent of its width.
@@ -60,23 +60,23 @@ func (p *Report) axes(f Finding) []axis {
 
 func (p *Report) axis(host string, log web.Log, seen map[seenKey]bool) axis {
 	a := axis{Host: host, Ticks: ticks(p.span)}
-	drawn := thinned(log, seen)
+	drawn := sampleRequests(log, seen)
 	if len(drawn) < len(log) {
 		a.Note = fmt.Sprintf("The chart shows %d of %d requests.", len(drawn), len(log))
 	}
 	first, last := log[0], log[len(log)-1]
-	a.Label = fmt.Sprintf("%d requests to %s, from %s to %s after the start", len(log), host, short(first.Start), short(last.End))
+	a.Label = fmt.Sprintf("%d requests to %s, from %s to %s after the start", len(log), host, roundDuration(first.Start), roundDuration(last.End))
 	var lanes []time.Duration // when each lane is free again
 	for _, d := range drawn {
 		lane := slices.IndexFunc(lanes, func(end time.Duration) bool { return end <= d.rec.Start })
 		switch {
 		case lane >= 0:
 			lanes[lane] = d.rec.End
-		case len(lanes) < laneMost:
+		case len(lanes) < maxLanes:
 			lane = len(lanes)
 			lanes = append(lanes, d.rec.End)
 		default:
-			lane = laneMost - 1
+			lane = maxLanes - 1
 		}
 		a.Bars = append(a.Bars, p.bar(d, lane, seen[keyOf(d.rec)]))
 	}
@@ -85,16 +85,16 @@ func (p *Report) axis(host string, log web.Log, seen map[seenKey]bool) axis {
 	a.TextAt = a.Height - 6
 	for _, e := range p.kills {
 		if e.Kind == Killed || e.Kind == Started && e.At > 0 {
-			a.Lines = append(a.Lines, line{p.place(e.At), string(e.Kind), fmt.Sprintf("the crawler was %s at %s", e.Kind, short(e.At))})
+			a.Lines = append(a.Lines, line{p.position(e.At), string(e.Kind), fmt.Sprintf("the crawler was %s at %s", e.Kind, roundDuration(e.At))})
 		}
 	}
 	return a
 }
 
 // bar draws a request.
-func (p *Report) bar(d drawn, lane int, isSeen bool) bar {
+func (p *Report) bar(d drawnRequest, lane int, isSeen bool) bar {
 	b := bar{
-		X: p.place(d.rec.Start), W: p.place(d.rec.End - d.rec.Start), Y: axisTop + lane*(barHeight+barGap),
+		X: p.position(d.rec.Start), W: p.position(d.rec.End - d.rec.Start), Y: axisTop + lane*(barHeight+barGap),
 		Class: classOf(d.rec), Title: d.title(), Height: barHeight,
 	}
 	if d.rec.Target == robotsPath {
@@ -106,48 +106,48 @@ func (p *Report) bar(d drawn, lane int, isSeen bool) bar {
 	return b
 }
 
-// drawn is a request and the one before it to the same host.
-type drawn struct {
+// drawnRequest is a request and the one before it to the same host.
+type drawnRequest struct {
 	rec, prev web.Record
 	first     bool
 }
 
-// thinned returns at most about barMost requests of a log: those of the verdict, and an even sample
-// of the others.
-func thinned(log web.Log, seen map[seenKey]bool) []drawn {
-	var kept []drawn
-	step := (len(log) + barMost - 1) / barMost
+// sampleRequests returns at most about maxBars requests of a log: those of the verdict, and an even
+// sample of the others.
+func sampleRequests(log web.Log, seen map[seenKey]bool) []drawnRequest {
+	var sampled []drawnRequest
+	step := (len(log) + maxBars - 1) / maxBars
 	prev := log[0]
 	for i, rec := range log {
 		if i%step == 0 || seen[keyOf(rec)] {
-			kept = append(kept, drawn{rec, prev, i == 0})
+			sampled = append(sampled, drawnRequest{rec, prev, i == 0})
 		}
 		if rec.End >= prev.End || i == 0 {
 			prev = rec
 		}
 	}
-	return kept
+	return sampled
 }
 
-func (d drawn) title() string {
-	text := clean(d.rec.Method, nameMost) + " " + clean(d.rec.Target, targetMost)
+func (d drawnRequest) title() string {
+	text := clean(d.rec.Method, maxNameBytes) + " " + clean(d.rec.Target, maxTargetBytes)
 	if d.rec.Host == "" {
 		text = "a connection without a request"
 	}
-	what := statusText(d.rec.Status)
+	description := statusText(d.rec.Status)
 	switch {
 	case d.rec.InFlight:
-		what += ", in flight"
+		description += ", in flight"
 	case d.rec.Aborted:
-		what += ", incomplete"
+		description += ", incomplete"
 	}
-	text += fmt.Sprintf(" %s, at %s for %s", what, short(d.rec.Start), short(d.rec.End-d.rec.Start))
+	text += fmt.Sprintf(" %s, at %s for %s", description, roundDuration(d.rec.Start), roundDuration(d.rec.End-d.rec.Start))
 	switch gap := d.rec.Start - d.prev.End; {
 	case d.first:
 	case gap < 0:
-		text += fmt.Sprintf(", %s before the end of the one before", short(-gap))
+		text += fmt.Sprintf(", %s before the end of the one before", roundDuration(-gap))
 	default:
-		text += fmt.Sprintf(", %s after the one before", short(gap))
+		text += fmt.Sprintf(", %s after the one before", roundDuration(gap))
 	}
 	return text
 }
@@ -162,8 +162,8 @@ func classOf(r web.Record) string {
 	}
 }
 
-// place returns the position of a time along the axis.
-func (p *Report) place(d time.Duration) string {
+// position returns the position of a time along the axis.
+func (p *Report) position(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(p.span)*100, 'f', 3, 64) + "%"
 }
 
@@ -185,7 +185,7 @@ func ticks(span time.Duration) []tick {
 	return all
 }
 
-const ticksMost = 5
+const maxTicks = 5
 
 func tickStep(span time.Duration) time.Duration {
 	for _, step := range []time.Duration{
@@ -193,13 +193,13 @@ func tickStep(span time.Duration) time.Duration {
 		15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
 		15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 	} {
-		if span/step <= ticksMost {
+		if span/step <= maxTicks {
 			return step
 		}
 	}
 	const day = 24 * time.Hour
 	step := day
-	for span/step > ticksMost {
+	for span/step > maxTicks {
 		step += day
 	}
 	return step

@@ -30,13 +30,13 @@ type (
 		Cases     []junitCase `xml:"testcase"`
 	}
 	junitCase struct {
-		ClassName string      `xml:"classname,attr"`
-		Name      string      `xml:"name,attr"`
-		Failure   *junitWhy   `xml:"failure"`
-		Skipped   *junitWhy   `xml:"skipped"`
-		Output    junitOutput `xml:"system-out"`
+		ClassName string        `xml:"classname,attr"`
+		Name      string        `xml:"name,attr"`
+		Failure   *junitMessage `xml:"failure"`
+		Skipped   *junitMessage `xml:"skipped"`
+		Output    junitOutput   `xml:"system-out"`
 	}
-	junitWhy struct {
+	junitMessage struct {
 		Message string `xml:"message,attr"`
 		Type    string `xml:"type,attr,omitempty"`
 		Text    string `xml:",chardata"`
@@ -87,13 +87,13 @@ func (s *junitSuite) add(f Finding) {
 	}
 	switch {
 	case f.Fails():
-		c.Failure = &junitWhy{Message: f.Reason, Type: string(f.Level), Text: seenText(f.Seen)}
+		c.Failure = &junitMessage{Message: f.Reason, Type: string(f.Level), Text: seenText(f.Seen)}
 		s.Failures++
 	case f.Result == Fail:
-		c.Skipped = &junitWhy{Message: "failed, a matter of opinion: " + f.Reason}
+		c.Skipped = &junitMessage{Message: "failed, a matter of opinion: " + f.Reason}
 		s.Skipped++
 	case f.Result == Unreached, f.Result == Unjudged:
-		c.Skipped = &junitWhy{Message: string(f.Result) + ": " + f.Reason}
+		c.Skipped = &junitMessage{Message: string(f.Result) + ": " + f.Reason}
 		s.Skipped++
 	}
 	s.Tests++

@@ -30,7 +30,7 @@ func hostileRun(t *testing.T) *manners.Report {
 	}
 	run := aRun()
 	run.Crawler = hostile
-	run.Cut = true
+	run.Truncated = true
 	run.Options.Only = []string{"robots-404", "robots-403", "robots-429", "robots-500", "robots-deny-all", "robots-first"}
 	run.Events = append(run.Events, manners.Event{At: 2 * time.Second, Kind: manners.Started})
 	run.Log = web.Log{

@@ -35,39 +35,39 @@ func (t rules) make() Case {
 			}
 			return []web.Site{linked(t.id+".test", answer, append(append([]string(nil), t.deny...), t.allow...)...)}
 		},
-		judge: func(e *Evidence) Verdict { return obeyed(e, e.host, t.allow, t.deny) },
+		judge: func(e *Evidence) Verdict { return judgeRules(e, e.host, t.allow, t.deny) },
 	}
 }
 
-// obeyed judges that the allowed targets of a host were requested, and the denied ones were not.
-// The root is neither.
-func obeyed(e *Evidence, host string, allow, deny []string) Verdict {
-	log := e.of(host)
+// judgeRules judges that the allowed targets of a host were requested, and the denied ones were
+// not. The root is neither.
+func judgeRules(e *Evidence, host string, allow, deny []string) Verdict {
+	log := e.requestsTo(host)
 	if first := e.robotsFirst(host); first.Result == Fail {
 		return first
 	}
 	for _, target := range deny {
-		if seen := asked(log, target); len(seen) > 0 {
+		if seen := requestsFor(log, target); len(seen) > 0 {
 			return fail(seen, "%s was requested, but robots.txt disallows it", target)
 		}
 	}
-	if len(asked(log, robotsPath)) == 0 {
+	if len(requestsFor(log, robotsPath)) == 0 {
 		return unreached("neither robots.txt nor a page was requested")
 	}
 	if len(allow) == 0 {
 		return pass("robots.txt was read, and no disallowed page was requested")
 	}
-	var left []string
+	var missed []string
 	for _, target := range allow {
-		if len(asked(log, target)) == 0 {
-			left = append(left, target)
+		if len(requestsFor(log, target)) == 0 {
+			missed = append(missed, target)
 		}
 	}
 	switch {
-	case len(left) == 0:
+	case len(missed) == 0:
 		return pass("only allowed pages were requested")
-	case len(asked(log, "/")) == 0 && len(left) == len(allow):
+	case len(requestsFor(log, "/")) == 0 && len(missed) == len(allow):
 		return cautious("no page was requested, although robots.txt allows some")
 	}
-	return cautious("%s was not requested, although robots.txt allows it", strings.Join(left, ", "))
+	return cautious("%s was not requested, although robots.txt allows it", strings.Join(missed, ", "))
 }

@@ -18,23 +18,23 @@ import (
 // headingBytes caps a heading in a result.
 const headingBytes = 120
 
-// finding evaluates one query on one view of the index.
-type finding struct {
+// evaluation evaluates one query on one view of the index.
+type evaluation struct {
 	view   index.View
 	q      Query
-	parsed parsed
+	parsed parsedQuery
 
-	asked    tags.Range
-	segments []crawl.Segment
-	search   *index.Search
-	query    index.Query
-	folder   folder
-	looked   int // pages
-	passed   int // hits, including deleted pages and hits in full domains
-	answer   Answer
+	languages   tags.Range
+	segments    []crawl.Segment
+	search      *index.Search
+	query       index.Query
+	folder      folder
+	pagesRead   int // pages
+	hitsSkipped int // hits, including deleted pages and hits in full domains
+	answer      Answer
 }
 
-func (f *finding) find(ctx context.Context) (Answer, error) {
+func (f *evaluation) find(ctx context.Context) (Answer, error) {
 	var err error
 	if f.segments, err = f.view.Segments(ctx); err != nil {
 		return Answer{}, err
@@ -42,19 +42,19 @@ func (f *finding) find(ctx context.Context) (Answer, error) {
 	for _, s := range f.segments {
 		f.answer.Indexed += s.Pages
 	}
-	f.folder = folder{all: f.q.All, of: map[string]int{}}
+	f.folder = folder{all: f.q.All, hitIndex: map[string]int{}}
 	if !f.q.All && f.q.Domain == "" {
-		f.folder.perDomain = perDomain
+		f.folder.perDomain = maxPerDomain
 	}
 	if err := f.open(ctx); err != nil {
 		return Answer{}, err
 	}
 	words := f.words()
-	for missing := 0; missing == 0 || words >= sureWords && missing <= missingMost && missing*2 < words; missing++ {
+	for missing := 0; missing == 0 || words >= minWordsForMissing && missing <= maxMissing && missing*2 < words; missing++ {
 		if err := f.collect(ctx, missing); err != nil {
 			return Answer{}, err
 		}
-		if f.enough() || f.answer.Cut {
+		if f.hasEnough() || f.answer.Cut {
 			break
 		}
 	}
@@ -62,12 +62,12 @@ func (f *finding) find(ctx context.Context) (Answer, error) {
 		return Answer{}, err
 	}
 	if len(f.answer.Results) == 0 && f.q.Offset == 0 {
-		f.answer.Instead, err = f.instead(ctx)
+		f.answer.Instead, err = f.suggest(ctx)
 	}
 	return f.answer, err
 }
 
-func (f *finding) open(ctx context.Context) error {
+func (f *evaluation) open(ctx context.Context) error {
 	p := planner{view: f.view, configs: configsOf(f.segments)}
 	var err error
 	if f.query, err = p.plan(ctx, f.parsed, cmp.Or(f.q.Language, f.q.Prefer)); err != nil {
@@ -81,15 +81,17 @@ func (f *finding) open(ctx context.Context) error {
 		f.query.Within = append(f.query.Within, []string{index.Domain(f.q.Domain)})
 	}
 	if f.q.Language != "" {
-		if f.asked, err = tags.Asked(f.q.Language); err != nil {
+		if f.languages, err = tags.ParseRange(f.q.Language); err != nil {
 			return err
 		}
 		var keys []string
-		for _, base := range f.asked.Bases {
+		for _, base := range f.languages.Bases {
 			keys = append(keys, index.Language(base))
 		}
 		f.query.Within = append(f.query.Within, keys)
-		f.query.Drop = func(tag string) bool { return slices.Contains(f.asked.Bases, base(tag)) && !f.asked.Matches(tag) }
+		f.query.Drop = func(tag string) bool {
+			return slices.Contains(f.languages.Bases, base(tag)) && !f.languages.Matches(tag)
+		}
 	}
 	if f.q.Prefer != "" {
 		f.query.Prefer = func(tag string) bool { return base(tag) == base(f.q.Prefer) }
@@ -105,7 +107,7 @@ func base(tag string) string {
 
 // words returns the number of required words. It returns 0 if the query has phrases or
 // alternatives, which must match exactly.
-func (f *finding) words() (n int) {
+func (f *evaluation) words() (n int) {
 	for i, c := range f.query.Clauses {
 		if c.Optional {
 			continue
@@ -118,22 +120,22 @@ func (f *finding) words() (n int) {
 	return n
 }
 
-func (f *finding) enough() bool { return len(f.folder.kept) >= f.q.Offset+f.q.Limit }
+func (f *evaluation) hasEnough() bool { return len(f.folder.hits) >= f.q.Offset+f.q.Limit }
 
 // collect adds the best pages that lack exactly missing words until there are enough.
-func (f *finding) collect(ctx context.Context, missing int) error {
+func (f *evaluation) collect(ctx context.Context, missing int) error {
 	ranking, err := f.search.Rank(ctx, missing)
 	if err != nil {
 		return err
 	}
 	f.answer.Found += ranking.Found
-	more := lookedAtOnce
-	for !f.enough() {
-		if f.looked >= lookedMost || f.passed >= passedMost {
+	batchSize := pagesPerRead
+	for !f.hasEnough() {
+		if f.pagesRead >= maxPagesRead || f.hitsSkipped >= maxHitsSkipped {
 			f.answer.Cut = true
 			return nil
 		}
-		hits, err := ranking.Next(more)
+		hits, err := ranking.Next(batchSize)
 		if err != nil || len(hits) == 0 {
 			return err
 		}
@@ -144,23 +146,23 @@ func (f *finding) collect(ctx context.Context, missing int) error {
 		if err != nil {
 			return err
 		}
-		f.looked, f.passed = f.looked+len(pages), f.passed+n
+		f.pagesRead, f.hitsSkipped = f.pagesRead+len(pages), f.hitsSkipped+n
 		if len(pages) == 0 { // a site with many good pages
-			more = min(2*more, passedAtOnce)
+			batchSize = min(2*batchSize, maxHitsPerSkip)
 		}
 		for _, p := range pages {
-			if f.q.Language == "" || f.asked.Matches(p.Language) || p.Second != "" && f.asked.Matches(p.Second) {
+			if f.q.Language == "" || f.languages.Matches(p.Language) || p.Second != "" && f.languages.Matches(p.Second) {
 				f.folder.add(p)
 			}
 		}
 	}
-	f.answer.Cut = f.answer.Cut || ranking.Rough
+	f.answer.Cut = f.answer.Cut || ranking.Approximate
 	return nil
 }
 
 // results returns the requested results. Results without a description get a heading or the words.
-func (f *finding) results(ctx context.Context) ([]Result, error) {
-	hits := f.folder.kept[min(f.q.Offset, len(f.folder.kept)):]
+func (f *evaluation) results(ctx context.Context) ([]Result, error) {
+	hits := f.folder.hits[min(f.q.Offset, len(f.folder.hits)):]
 	hits = hits[:min(f.q.Limit, len(hits))]
 	results := make([]Result, len(hits))
 	var pages []int64
@@ -192,8 +194,8 @@ func (f *finding) results(ctx context.Context) ([]Result, error) {
 }
 
 // headingOf returns the first heading with the most words of a query, or an empty string.
-func headingOf(s report.SearchOutline, q parsed) string {
-	best, most := "", -1
+func headingOf(s report.SearchOutline, q parsedQuery) string {
+	best, maxMatches := "", -1
 	for _, heading := range s.Outline {
 		cut, _ := terms.Split(heading, termsMax)
 		n := 0
@@ -202,26 +204,26 @@ func headingOf(s report.SearchOutline, q parsed) string {
 				n++
 			}
 		}
-		if n > most {
-			best, most = heading, n
+		if n > maxMatches {
+			best, maxMatches = heading, n
 		}
 	}
 	return best
 }
 
 // wordsOf returns the words of a query in a page's text, or all words if it has only other forms.
-func wordsOf(s report.SearchOutline, q parsed) []string {
-	var all, there []string
+func wordsOf(s report.SearchOutline, q parsedQuery) []string {
+	var all, present []string
 	for _, list := range q.all {
 		for _, c := range list {
 			all = append(all, c.text)
-			if !slices.ContainsFunc(c.terms, func(t terms.Placed) bool { return !strings.Contains(" "+s.Text, " "+t.Term+":") }) {
-				there = append(there, c.text)
+			if !slices.ContainsFunc(c.terms, func(t terms.PlacedTerm) bool { return !strings.Contains(" "+s.Text, " "+t.Term+":") }) {
+				present = append(present, c.text)
 			}
 		}
 	}
-	if len(there) == 0 {
+	if len(present) == 0 {
 		return all
 	}
-	return there
+	return present
 }

@@ -9,51 +9,52 @@ import (
 )
 
 const (
-	// perDomain caps the results of a domain.
-	perDomain = 2
-	// nearDuplicate is the largest distance, in bits, between the fingerprints of near-duplicates
-	// (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007).
-	nearDuplicate = 3
+	// maxPerDomain caps the results of a domain.
+	maxPerDomain = 2
+	// maxDuplicateDistance is the largest distance, in bits, between the fingerprints of
+	// near-duplicates (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW
+	// 2007).
+	maxDuplicateDistance = 3
 )
 
-// folder receives hits, the best first. It keeps one of equal pages, and perDomain of a domain.
+// folder receives hits, the best first. It keeps one of equal pages, and maxPerDomain of a domain.
 type folder struct {
 	perDomain int  // 0 means any number
 	all       bool // also keeps equal pages
 
-	kept []report.SearchHit
-	of   map[string]int // kept, by domain
+	hits     []report.SearchHit
+	hitIndex map[string]int // kept, by domain
 }
 
 func (f *folder) add(h report.SearchHit) {
 	if !f.all {
-		for i, k := range f.kept {
-			if !same(k, h) {
+		for i, k := range f.hits {
+			if !isDuplicate(k, h) {
 				continue
 			}
-			if k.Canonical == h.URL && k.URL != h.URL && f.room(h, k.Domain) {
+			if k.Canonical == h.URL && k.URL != h.URL && f.canAdd(h, k.Domain) {
 				// the original of the better page
 				h.Score = k.Score
-				f.of[k.Domain]--
-				f.of[h.Domain]++
-				f.kept[i] = h
+				f.hitIndex[k.Domain]--
+				f.hitIndex[h.Domain]++
+				f.hits[i] = h
 			}
 			return
 		}
 	}
-	if f.room(h, "") {
-		f.of[h.Domain]++
-		f.kept = append(f.kept, h)
+	if f.canAdd(h, "") {
+		f.hitIndex[h.Domain]++
+		f.hits = append(f.hits, h)
 	}
 }
 
-// full returns the domains with perDomain pages, unless an original can replace one of these.
+// full returns the domains with maxPerDomain pages, unless an original can replace one of these.
 func (f *folder) full() map[uint32]bool {
 	full := map[uint32]bool{}
-	for domain, n := range f.of {
+	for domain, n := range f.hitIndex {
 		full[crawl.Hash32(domain)] = f.perDomain > 0 && n >= f.perDomain
 	}
-	for _, k := range f.kept {
+	for _, k := range f.hits {
 		if k.Canonical != "" && k.Canonical != k.URL {
 			full[crawl.Hash32(k.Domain)] = false
 		}
@@ -61,18 +62,18 @@ func (f *folder) full() map[uint32]bool {
 	return full
 }
 
-// room reports whether another page of the hit's domain may be kept, replacing one of without.
-func (f *folder) room(h report.SearchHit, without string) bool {
-	return f.perDomain == 0 || f.of[h.Domain] < f.perDomain || h.Domain == without
+// canAdd reports whether another page of the hit's domain may be kept, replacing one of without.
+func (f *folder) canAdd(h report.SearchHit, without string) bool {
+	return f.perDomain == 0 || f.hitIndex[h.Domain] < f.perDomain || h.Domain == without
 }
 
-// same reports whether two pages are equal. They have the same or nearly the same text, or a page
-// names another page of its site as its original. A page cannot claim another site's page.
-func same(a, b report.SearchHit) bool {
+// isDuplicate reports whether two pages are equal. They have the same or nearly the same text, or a
+// page names another page of its site as its original. A page cannot claim another site's page.
+func isDuplicate(a, b report.SearchHit) bool {
 	switch {
 	case a.URL == b.URL,
 		a.Content == b.Content && a.Content != (crawl.ContentHash{}),
-		a.SimHash != nil && b.SimHash != nil && fingerprint(a).Distance(fingerprint(b)) <= nearDuplicate:
+		a.SimHash != nil && b.SimHash != nil && fingerprint(a).Distance(fingerprint(b)) <= maxDuplicateDistance:
 		return true
 	}
 	original := cmp.Or(a.Canonical, a.URL) == cmp.Or(b.Canonical, b.URL)

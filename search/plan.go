@@ -25,30 +25,30 @@ const (
 type planner struct {
 	view    index.View
 	configs []string // of the languages of the index
-	stems   map[termIn][]string
+	stems   map[configTerm][]string
 }
 
-type termIn struct{ config, term string }
+type configTerm struct{ config, term string }
 
 // plan returns the query. The stop words of language, which is the user's, are optional.
-func (p *planner) plan(ctx context.Context, q parsed, language string) (index.Query, error) {
+func (p *planner) plan(ctx context.Context, q parsedQuery, language string) (index.Query, error) {
 	var out index.Query
-	asked := map[string]bool{}
+	termSet := map[string]bool{}
 	for _, list := range append(slices.Clone(q.all), q.not) {
 		for _, c := range list {
 			if c.word() {
 				for _, t := range variants(c.terms[0].Term) {
-					asked[t] = true
+					termSet[t] = true
 				}
 			}
 		}
 	}
-	if err := p.learn(ctx, slices.Sorted(maps.Keys(asked)), stopConfig(language)); err != nil {
+	if err := p.loadStems(ctx, slices.Sorted(maps.Keys(termSet)), stopConfig(language)); err != nil {
 		return out, err
 	}
 	required := false
 	for _, list := range q.all {
-		clause := index.Clause{Optional: len(list) == 1 && list[0].word() && list[0].name() == "" && p.stop(list[0].terms[0].Term, language)}
+		clause := index.Clause{Optional: len(list) == 1 && list[0].word() && list[0].name() == "" && p.isStopWord(list[0].terms[0].Term, language)}
 		required = required || !clause.Optional
 		for _, c := range list {
 			clause.Any = append(clause.Any, p.atom(c, true))
@@ -74,9 +74,9 @@ func joined(all [][]chunk, clauses []index.Clause) {
 		if !plain(i-1) || !plain(i) {
 			continue
 		}
-		way := index.Way{Keys: []string{index.Word(all[i-1][0].terms[0].Term + all[i][0].terms[0].Term)}, Weight: joinedWeight}
+		way := index.Variant{Keys: []string{index.Word(all[i-1][0].terms[0].Term + all[i][0].terms[0].Term)}, Weight: joinedWeight}
 		for _, c := range clauses[i-1 : i+1] {
-			c.Any[0].Ways = append(c.Any[0].Ways, way)
+			c.Any[0].Variants = append(c.Any[0].Variants, way)
 		}
 	}
 }
@@ -86,62 +86,62 @@ func notLetter(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
 // stopConfig returns the configuration with the stop words of a language, by default English.
 func stopConfig(language string) string { return terms.Config(cmp.Or(language, "en")) }
 
-func (p *planner) stop(term, language string) bool {
+func (p *planner) isStopWord(term, language string) bool {
 	config := stopConfig(language)
-	stems, known := p.stems[termIn{config, term}]
+	stems, known := p.stems[configTerm{config, term}]
 	return known && len(stems) == 0 && config != terms.Simple
 }
 
-// learn looks up the stems of terms in all configurations and in the configuration more.
-func (p *planner) learn(ctx context.Context, list []string, more string) error {
+// loadStems looks up the stems of terms in all configurations and in the configuration more.
+func (p *planner) loadStems(ctx context.Context, list []string, extra string) error {
 	configs := p.configs
-	if !slices.Contains(configs, more) {
-		configs = append(slices.Clone(configs), more)
+	if !slices.Contains(configs, extra) {
+		configs = append(slices.Clone(configs), extra)
 	}
-	var asked, of []string
+	var termList, of []string
 	for _, term := range list {
 		for _, config := range configs {
 			if config != terms.Simple {
-				asked, of = append(asked, config), append(of, term)
+				termList, of = append(termList, config), append(of, term)
 			}
 		}
 	}
-	stems, err := p.view.Stems(ctx, asked, of)
+	stems, err := p.view.Stems(ctx, termList, of)
 	if err != nil {
 		return err
 	}
-	p.stems = map[termIn][]string{}
+	p.stems = map[configTerm][]string{}
 	for i, term := range of {
-		p.stems[termIn{asked[i], term}] = stems[i]
+		p.stems[configTerm{termList[i], term}] = stems[i]
 	}
 	return nil
 }
 
 // atom returns the keys of a word or a phrase. If wide is set, it adds other likely meanings.
-func (p *planner) atom(c chunk, wide bool) index.Atom {
+func (p *planner) atom(c chunk, withForms bool) index.Atom {
 	var a index.Atom
 	if name := c.name(); name != "" {
-		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Word(name)}, Weight: 1})
+		a.Variants = append(a.Variants, index.Variant{Keys: []string{index.Word(name)}, Weight: 1})
 		if len(c.terms) == 1 {
 			return a // "C++" is not "C"
 		}
 	}
 	if !c.word() {
-		w := index.Way{Weight: 1, Once: c.quoted}
+		w := index.Variant{Weight: 1, CountOnce: c.quoted}
 		for i, t := range c.terms {
 			after := -1
 			if i > 0 {
-				after = terms.After(c.terms[i-1], t)
+				after = terms.BucketBefore(c.terms[i-1], t)
 			}
-			w.Keys, w.After = append(w.Keys, index.Word(t.Term)), append(w.After, after)
+			w.Keys, w.PrecedingBuckets = append(w.Keys, index.Word(t.Term)), append(w.PrecedingBuckets, after)
 		}
-		a.Ways = append(a.Ways, w)
-		if parts := c.parts(); wide && len(parts) > 1 && !c.quoted {
-			all := index.Way{Weight: partsWeight}
+		a.Variants = append(a.Variants, w)
+		if parts := c.parts(); withForms && len(parts) > 1 && !c.quoted {
+			all := index.Variant{Weight: partsWeight}
 			for _, part := range parts {
 				all.All = append(all.All, p.atom(part, true))
 			}
-			a.Ways = append(a.Ways, all)
+			a.Variants = append(a.Variants, all)
 		}
 		return a
 	}
@@ -149,18 +149,18 @@ func (p *planner) atom(c chunk, wide bool) index.Atom {
 	add := func(key string, weight float32) {
 		if !seen[key] {
 			seen[key] = true
-			a.Ways = append(a.Ways, index.Way{Keys: []string{key}, Weight: weight})
+			a.Variants = append(a.Variants, index.Variant{Keys: []string{key}, Weight: weight})
 		}
 	}
 	weight := float32(1)
 	for _, term := range variants(c.terms[0].Term) {
 		add(index.Word(term), weight)
 		for _, config := range p.configs {
-			for _, stem := range p.stems[termIn{config, term}] {
+			for _, stem := range p.stems[configTerm{config, term}] {
 				add(index.Stem(stem), weight*stemWeight)
 			}
 		}
-		if !wide {
+		if !withForms {
 			break
 		}
 		weight = variantWeight

@@ -23,18 +23,18 @@ const (
 type chunk struct {
 	text   string // as typed
 	quoted bool
-	terms  []terms.Placed
+	terms  []terms.PlacedTerm
 	// names are the names that consist of several terms: "os.path.join", "C++".
-	names []terms.Placed
+	names []terms.PlacedTerm
 }
 
 // word reports whether the chunk is a single word, which may have other forms.
 func (c chunk) word() bool { return !c.quoted && len(c.terms) == 1 }
 
 // within reports whether a text has all terms of the chunk.
-func (c chunk) within(text []terms.Placed) bool {
-	return !slices.ContainsFunc(c.terms, func(t terms.Placed) bool {
-		return !slices.ContainsFunc(text, func(x terms.Placed) bool { return x.Term == t.Term })
+func (c chunk) within(text []terms.PlacedTerm) bool {
+	return !slices.ContainsFunc(c.terms, func(t terms.PlacedTerm) bool {
+		return !slices.ContainsFunc(text, func(x terms.PlacedTerm) bool { return x.Term == t.Term })
 	})
 }
 
@@ -66,14 +66,14 @@ func (c chunk) parts() []chunk {
 	return parts
 }
 
-type parsed struct {
+type parsedQuery struct {
 	all [][]chunk // a page must have one chunk of each list
 	not []chunk   // a page must have none of these chunks
 }
 
 // parse parses a query. "or" joins the words before and after it, and binds closer than a space.
-func parse(text string) (parsed, error) {
-	var p parsed
+func parse(text string) (parsedQuery, error) {
+	var p parsedQuery
 	if len(text) > TextBytesMax {
 		return p, fmt.Errorf("%w: query of %d bytes: want at most %d", crawl.ErrInvalid, len(text), TextBytesMax)
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// linksTold is the number of links between two reports of progress.
-	linksTold = 10_000
-	// ranksStored is the number of ranks that one transaction stores.
-	ranksStored = 2_000
+	// linksPerReport is the number of links between two reports of progress.
+	linksPerReport = 10_000
+	// ranksPerTransaction is the number of ranks that one transaction stores.
+	ranksPerTransaction = 2_000
 )
 
 // RankStore reads the links and stores the ranks. *db.Store implements it.
@@ -28,8 +28,8 @@ type RankStore interface {
 	DropDomainRanks(ctx context.Context, known func(domain string) bool) (dropped int, err error)
 	StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error)
 	Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error)
-	FoldAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error)
-	RankFound(ctx context.Context, after int64) (segment int64, pages int, err error)
+	StoreAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error)
+	UpdateSegmentScores(ctx context.Context, after int64) (segment int64, pages int, err error)
 }
 
 // Rank computes and stores the worth of domains and pages by their inlinks (PageRank of the
@@ -46,7 +46,7 @@ func Rank(ctx context.Context, store RankStore, progress func(report.Ranks)) (re
 		{"computing", r.compute},
 		{"storing domains", r.domains},
 		{"storing pages", r.pages},
-		{"ranking pages found", r.found},
+		{"ranking pages found", r.findPages},
 	} {
 		r.rep.Step = step.name
 		if err := step.do(ctx); err != nil {
@@ -65,23 +65,23 @@ type ranking struct {
 	ranks    rank.Ranks
 }
 
-func (r *ranking) tell(done, of int64) {
-	r.rep.Done, r.rep.Of = done, of
+func (r *ranking) report(done, of int64) {
+	r.rep.Done, r.rep.Total = done, of
 	r.progress(r.rep)
 }
 
 func (r *ranking) read(ctx context.Context) error {
 	r.graph = rank.New()
 	return r.store.CountedLinks(ctx, func(from, to string, page int64) {
-		if r.rep.Links++; r.rep.Links%linksTold == 0 {
-			r.tell(r.rep.Links, 0)
+		if r.rep.Links++; r.rep.Links%linksPerReport == 0 {
+			r.report(r.rep.Links, 0)
 		}
 		r.graph.Add(from, to, page)
 	})
 }
 
 func (r *ranking) compute(ctx context.Context) error {
-	r.tell(0, 0)
+	r.report(0, 0)
 	r.ranks = r.graph.Rank()
 	r.graph = nil
 	r.rep.Domains, r.rep.Pages, r.rep.Pairs = int64(len(r.ranks.Domains)), int64(len(r.ranks.Pages)), int64(r.ranks.Links)
@@ -92,7 +92,7 @@ func (r *ranking) compute(ctx context.Context) error {
 func (r *ranking) domains(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(r.ranks.Domains))
 	done := 0
-	for some := range slices.Chunk(names, ranksStored) {
+	for some := range slices.Chunk(names, ranksPerTransaction) {
 		ranks := make([]crawl.RankedDomain, len(some))
 		for i, name := range some {
 			ranks[i] = crawl.RankedDomain{Domain: name, Rank: r.ranks.Domains[name]}
@@ -103,7 +103,7 @@ func (r *ranking) domains(ctx context.Context) error {
 		}
 		r.rep.Changed += int64(changed)
 		done += len(some)
-		r.tell(int64(done), int64(len(names)))
+		r.report(int64(done), int64(len(names)))
 	}
 	dropped, err := r.store.DropDomainRanks(ctx, func(domain string) bool {
 		_, known := r.ranks.Domains[domain]
@@ -116,27 +116,27 @@ func (r *ranking) domains(ctx context.Context) error {
 // pages stores the ranks of pages, and the texts of links to them.
 func (r *ranking) pages(ctx context.Context) error {
 	all, after := r.ranks.Pages, int64(0)
-	for begin := 0; ; begin += ranksStored {
-		end := min(begin+ranksStored, len(all))
-		ranks := crawl.PageRanks{After: after, Upto: math.MaxInt64, Pages: all[begin:end]}
+	for begin := 0; ; begin += ranksPerTransaction {
+		end := min(begin+ranksPerTransaction, len(all))
+		ranks := crawl.PageRanks{After: after, Through: math.MaxInt64, Pages: all[begin:end]}
 		if end < len(all) {
-			ranks.Upto = all[end-1].ID
+			ranks.Through = all[end-1].ID
 		}
 		changed, moved, err := r.store.StorePageRanks(ctx, ranks)
 		if err != nil {
 			return err
 		}
-		r.rep.Changed, r.rep.Moved = r.rep.Changed+int64(changed), r.rep.Moved+int64(moved)
-		called, err := fold(ctx, r.store, ranks)
-		r.rep.Called += int64(called)
+		r.rep.Changed, r.rep.Reprioritized = r.rep.Changed+int64(changed), r.rep.Reprioritized+int64(moved)
+		anchorsChanged, err := fold(ctx, r.store, ranks)
+		r.rep.AnchorsChanged += int64(anchorsChanged)
 		if err != nil {
 			return err
 		}
-		r.tell(int64(end), int64(len(all)))
+		r.report(int64(end), int64(len(all)))
 		if end == len(all) {
 			return nil
 		}
-		after = ranks.Upto
+		after = ranks.Through
 	}
 }
 
@@ -152,7 +152,7 @@ func fold(ctx context.Context, store RankStore, ranks ...crawl.PageRanks) (chang
 			folded = append(folded, crawl.AnchorTerms{Page: a.Page, Terms: termsOf(a)})
 		}
 	}
-	return store.FoldAnchors(ctx, folded)
+	return store.StoreAnchors(ctx, folded)
 }
 
 // Refold updates the terms of other domains' links to pages. It returns the number of changed
@@ -160,7 +160,7 @@ func fold(ctx context.Context, store RankStore, ranks ...crawl.PageRanks) (chang
 func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, err error) {
 	ranks := make([]crawl.PageRanks, len(pages))
 	for i, page := range pages {
-		ranks[i] = crawl.PageRanks{After: page - 1, Upto: page}
+		ranks[i] = crawl.PageRanks{After: page - 1, Through: page}
 	}
 	return fold(ctx, store, ranks...)
 }
@@ -168,24 +168,24 @@ func Refold(ctx context.Context, store RankStore, pages []int64) (changed int, e
 // termsOf returns the terms of links to a page from other registered domains.
 func termsOf(a crawl.Anchors) string {
 	own, seen, texts := urls.Registered(a.Domain), map[crawl.Anchor]bool{}, map[string]int{}
-	for _, said := range a.Said {
-		said.Domain = urls.Registered(said.Domain)
-		if said.Domain != own && !seen[said] {
-			seen[said] = true
-			texts[said.Text]++
+	for _, anchor := range a.Texts {
+		anchor.Domain = urls.Registered(anchor.Domain)
+		if anchor.Domain != own && !seen[anchor] {
+			seen[anchor] = true
+			texts[anchor.Text]++
 		}
 	}
 	return terms.Anchors(texts)
 }
 
-func (r *ranking) found(ctx context.Context) error {
-	r.tell(0, 0)
+func (r *ranking) findPages(ctx context.Context) error {
+	r.report(0, 0)
 	for after := int64(0); ; {
-		segment, pages, err := r.store.RankFound(ctx, after)
+		segment, pages, err := r.store.UpdateSegmentScores(ctx, after)
 		if err != nil || segment == 0 {
 			return err
 		}
-		r.tell(r.rep.Done+int64(pages), 0)
+		r.report(r.rep.Done+int64(pages), 0)
 		after = segment
 	}
 }

@@ -33,16 +33,17 @@ const (
 )
 
 const (
-	// lookedAtOnce is the number of hits that are looked up at once. lookedMost caps the hits that
+	// pagesPerRead is the number of hits that are looked up at once. maxPagesRead caps the hits that
 	// a query looks up, because equal pages are omitted.
-	lookedAtOnce = 50
-	lookedMost   = 5_000
-	// passedAtOnce and passedMost are these limits for hits of full domains, which need no lookup.
-	passedAtOnce = 2_000
-	passedMost   = 500_000
-	// sureWords is the least length of a query whose pages may lack words, up to missingMost.
-	sureWords   = 3
-	missingMost = 2
+	pagesPerRead = 50
+	maxPagesRead = 5_000
+	// maxHitsPerSkip and maxHitsSkipped are these limits for hits of full domains, which need no
+	// lookup.
+	maxHitsPerSkip = 2_000
+	maxHitsSkipped = 500_000
+	// minWordsForMissing is the least length of a query whose pages may lack words, up to maxMissing.
+	minWordsForMissing = 3
+	maxMissing         = 2
 )
 
 // Store is the database. *db.Store implements it.
@@ -137,7 +138,7 @@ func (s *Searcher) Find(ctx context.Context, q Query) (a Answer, err error) {
 		q.Prefer = s.Guess(q.Text)
 	}
 	err = s.store.Index(ctx, func(v index.View) (err error) {
-		f := finding{view: v, q: q, parsed: parsed}
+		f := evaluation{view: v, q: q, parsed: parsed}
 		a, err = f.find(ctx)
 		return err
 	})
@@ -145,7 +146,7 @@ func (s *Searcher) Find(ctx context.Context, q Query) (a Answer, err error) {
 }
 
 // prepare parses and validates a query, and sets its defaults.
-func (q *Query) prepare() (parsed, error) {
+func (q *Query) prepare() (parsedQuery, error) {
 	p, err := parse(q.Text)
 	if err != nil {
 		return p, err
@@ -158,7 +159,7 @@ func (q *Query) prepare() (parsed, error) {
 		return p, fmt.Errorf("%w: offset %d: want 0 to %d", crawl.ErrInvalid, q.Offset, OffsetMax)
 	}
 	if q.Language != "" {
-		if _, err := tags.Asked(q.Language); err != nil {
+		if _, err := tags.ParseRange(q.Language); err != nil {
 			return p, err
 		}
 	}

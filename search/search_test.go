@@ -52,7 +52,8 @@ type page struct {
 	noArchive bool
 }
 
-// long is a text with 70 further words: of a short one the index tells less which word precedes which.
+// long is a text with 70 further words: of a short one the index tells less which word precedes
+// which.
 func long(text string) string {
 	var b strings.Builder
 	b.WriteString(text)
@@ -76,7 +77,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 		require.NotNil(t, c)
 		lease, err := l.store.Begin(t.Context(), crawl.Start{
 			CrawlID: c.ID, RunID: l.run.ID, Domain: u.Domain(), Origin: c.Origin, URL: c.URL, Kind: c.Kind,
-			Shared: []crawl.SharedSlot{}, Hold: crawl.Millis(time.Minute), Span: crawl.Millis(time.Second), Claim: crawl.Millis(time.Minute),
+			Shared: []crawl.SharedSlot{}, SlotHold: crawl.Millis(time.Minute), MaxDuration: crawl.Millis(time.Second), ClaimDuration: crawl.Millis(time.Minute),
 		})
 		require.NoError(t, err)
 		require.True(t, lease.Granted, "%+v", lease)
@@ -198,7 +199,7 @@ func TestSearchOrder(t *testing.T) {
 	_, err := l.store.Pool().Exec(t.Context(), `WITH d AS (INSERT INTO domain_ranks VALUES ('description.example', 9, 1))
 		INSERT INTO page_ranks SELECT id, 9, 1 FROM pages WHERE domain = 'description.example'`)
 	require.NoError(t, err)
-	_, _, err = l.store.RankFound(t.Context(), 0)
+	_, _, err = l.store.UpdateSegmentScores(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, "description.example/", l.urls(t, search.Query{Text: "politeness"})[0], "a page that is worth more")
 }

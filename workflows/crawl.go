@@ -17,19 +17,19 @@ import (
 type CrawlInput struct {
 	Run string `json:"run"`
 
-	unreadable error
+	decodeErr error
 }
 
 // UnmarshalJSON decodes an input. The workflow returns its error.
 func (in *CrawlInput) UnmarshalJSON(data []byte) error {
 	type plain CrawlInput
-	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
+	in.decodeErr = crawl.JSONError(json.Unmarshal(data, (*plain)(in)))
 	return nil
 }
 
 func (in CrawlInput) validate() error {
-	if in.unreadable != nil {
-		return in.unreadable
+	if in.decodeErr != nil {
+		return in.decodeErr
 	}
 	return crawl.ValidateRunName(in.Run)
 }
@@ -51,10 +51,10 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 		return CrawlResult{}, err
 	}
 	for {
-		res, err := d.look(ctx)
+		res, err := d.dispatch(ctx)
 		switch {
 		case err != nil:
-			return CrawlResult{}, d.leave(ctx, err)
+			return CrawlResult{}, d.stopIfCancelled(ctx, err)
 		// A new seed has resumed the run.
 		case res.Ended && d.wake.Len() == 0:
 			status := StatusDone
@@ -64,9 +64,9 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			return CrawlResult{Reason: res.Reason}, endAs(ctx, status, nil)
 		case res.Ended:
 			continue
-		case handsOver(ctx):
+		case shouldContinueAsNew(ctx):
 			drain(d.wake)
-			return CrawlResult{}, handOver(ctx, CrawlWorkflow, in)
+			return CrawlResult{}, continueAsNew(ctx, CrawlWorkflow, in)
 		}
 		// An idle run waits only for a signal, and so adds no events.
 		summary := fmt.Sprintf("%d domains active", res.Active)
@@ -74,10 +74,10 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 			summary = "paused"
 		}
 		err = awaitOrTimer(ctx, time.Duration(res.NextIn), summary, func() bool {
-			return d.changed || d.wake.Len() > 0 || upgrades(ctx)
+			return d.changed || d.wake.Len() > 0 || hasUpgrade(ctx)
 		})
 		if err != nil {
-			return CrawlResult{}, d.leave(ctx, err)
+			return CrawlResult{}, d.stopIfCancelled(ctx, err)
 		}
 	}
 }
@@ -89,7 +89,7 @@ type dispatcher struct {
 	changed bool
 }
 
-func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, err error) {
+func (d *dispatcher) dispatch(ctx workflow.Context) (res activities.DispatchResult, err error) {
 	drain(d.wake)
 	d.changed = false
 	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start domains with due work"), act.Dispatch,
@@ -102,14 +102,15 @@ func (d *dispatcher) look(ctx workflow.Context) (res activities.DispatchResult, 
 		details = fmt.Sprintf("Run **%s** is paused: %s", d.run, res.Reason)
 	}
 	workflow.SetCurrentDetails(ctx, details)
-	if err := showPause(ctx, res); err != nil {
+	if err := updatePauseStatus(ctx, res); err != nil {
 		return res, err
 	}
 	return res, workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 }
 
-// leave stops the run of a cancelled workflow, which would otherwise appear to run for ever.
-func (d *dispatcher) leave(ctx workflow.Context, cause error) error {
+// stopIfCancelled stops the run of a cancelled workflow, which would otherwise appear to run for
+// ever.
+func (d *dispatcher) stopIfCancelled(ctx workflow.Context, cause error) error {
 	if !temporal.IsCanceledError(cause) {
 		return cause
 	}

@@ -26,8 +26,8 @@ func DatabaseWorkflow(ctx workflow.Context, _ DatabaseInput) error {
 
 // NamespaceOwner returns the database that owns the namespace; empty means the namespace is free.
 func (s Starter) NamespaceOwner(ctx context.Context) (database string, err error) {
-	info, runs, err := s.running(ctx, crawl.DatabaseWorkflowID)
-	if err != nil || !runs {
+	info, isRunning, err := s.running(ctx, crawl.DatabaseWorkflowID)
+	if err != nil || !isRunning {
 		return "", err
 	}
 	memo := info.GetMemo().GetFields()[memoDatabase]

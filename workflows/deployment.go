@@ -33,7 +33,7 @@ type Version struct {
 	Created time.Time `json:"created"`
 	// Workflows counts the open workflows that are pinned to it, perhaps a second late.
 	Workflows int64 `json:"workflows"`
-	// Workers names the processes that polled for its tasks within PollerSpan.
+	// Workers names the processes that polled for its tasks within PollerLifetime.
 	Workers []string `json:"workers"`
 }
 
@@ -48,13 +48,13 @@ func (d Deployment) Versions(ctx context.Context) (versions []Version, current s
 		return nil, "", err
 	}
 	for _, v := range info.VersionSummaries {
-		one := Version{
+		version := Version{
 			BuildID: v.Version.BuildID, Current: v.Version.BuildID == current, Created: v.CreateTime, Workers: workers[v.Version.BuildID],
 		}
-		if one.Workflows, err = d.open(ctx, one.BuildID); err != nil {
+		if version.Workflows, err = d.countOpen(ctx, version.BuildID); err != nil {
 			return nil, "", err
 		}
-		versions = append(versions, one)
+		versions = append(versions, version)
 	}
 	slices.SortFunc(versions, func(a, b Version) int {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.BuildID, b.BuildID))
@@ -71,20 +71,20 @@ func (d Deployment) describe(ctx context.Context) (info client.WorkerDeploymentI
 	if err != nil {
 		return info, "", fmt.Errorf("describe deployment %s: %w", d.Name, err)
 	}
-	if at := res.Info.RoutingConfig.CurrentVersion; at != nil {
-		current = at.BuildID
+	if version := res.Info.RoutingConfig.CurrentVersion; version != nil {
+		current = version.BuildID
 	}
 	return res.Info, current, nil
 }
 
-// Left counts the workflows that are pinned to other versions than the current one.
-func (d Deployment) Left(ctx context.Context, current string) (int64, error) {
-	return d.count(ctx, pinned+" AND "+d.others(current))
+// CountOutdated counts the workflows that are pinned to other versions than the current one.
+func (d Deployment) CountOutdated(ctx context.Context, current string) (int64, error) {
+	return d.count(ctx, pinnedQuery+" AND "+d.otherVersionsQuery(current))
 }
 
 // Unversioned counts the workflows that unversioned workers began. They do not move.
 func (d Deployment) Unversioned(ctx context.Context) (int64, error) {
-	return d.count(ctx, moving+" AND TemporalWorkerDeployment IS NULL")
+	return d.count(ctx, movableQuery+" AND TemporalWorkerDeployment IS NULL")
 }
 
 // SetCurrent makes a version current; an empty buildID means unversioned workers. It returns an
@@ -94,13 +94,13 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 		if workers, err := d.workers(ctx); err != nil {
 			return err
 		} else if len(workers[""]) == 0 {
-			return crawl.NotNow("no unversioned worker polls the task queues: start one first")
+			return crawl.NewStateError("no unversioned worker polls the task queues: start one first")
 		}
 	}
 	_, err := d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID})
 	switch _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); {
 	case NotFound(err), refused:
-		return crawl.NotNow("version %q of deployment %s cannot become current: %w", buildID, d.Name, err)
+		return crawl.NewStateError("version %q of deployment %s cannot become current: %w", buildID, d.Name, err)
 	case err != nil:
 		return fmt.Errorf("make version %q of deployment %s current: %w", buildID, d.Name, err)
 	}
@@ -110,13 +110,13 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 // Remove deletes a version that is not current and has no pinned workflows. It returns an error
 // that wraps crawl.ErrInvalid while its workers run, and for five minutes more.
 func (d Deployment) Remove(ctx context.Context, buildID string) error {
-	if open, err := d.open(ctx, buildID); err != nil || open > 0 {
-		return cmp.Or(err, crawl.NotNow("version %q still has %d open workflows: wait until they end", buildID, open))
+	if open, err := d.countOpen(ctx, buildID); err != nil || open > 0 {
+		return cmp.Or(err, crawl.NewStateError("version %q still has %d open workflows: wait until they end", buildID, open))
 	}
 	// Temporal itself counts the open workflows only every few minutes.
 	_, err := d.handle().DeleteVersion(ctx, client.WorkerDeploymentDeleteVersionOptions{BuildID: buildID, SkipDrainage: true})
 	if _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); refused {
-		return crawl.NotNow("version %q of deployment %s cannot be removed: %w", buildID, d.Name, err)
+		return crawl.NewStateError("version %q of deployment %s cannot be removed: %w", buildID, d.Name, err)
 	}
 	if err != nil && !NotFound(err) {
 		return fmt.Errorf("remove version %q of deployment %s: %w", buildID, d.Name, err)
@@ -128,13 +128,14 @@ func (d Deployment) Remove(ctx context.Context, buildID string) error {
 // SeedWorkflows are too short to move. A Waker is not safe for concurrent use.
 type Waker struct {
 	deployment Deployment
-	// woken maps executions to the last time they were woken to move to current.
-	woken   map[string]time.Time
+	// wokenAt maps executions to the last time they were woken to move to current.
+	wokenAt map[string]time.Time
 	current string
 }
 
-// wakeAgain is the retry interval, because Temporal may not have known the current version yet.
-const wakeAgain = 10 * time.Second
+// wakeRetryInterval is the retry interval, because Temporal may not have known the current version
+// yet.
+const wakeRetryInterval = 10 * time.Second
 
 // NewWaker returns a Waker for a deployment.
 func NewWaker(d Deployment) *Waker {
@@ -146,29 +147,29 @@ func (w *Waker) Current() string { return w.current }
 
 // Wake wakes up to most workflows. It returns the numbers of workflows woken and still to move.
 // It continues after a failed wake-up, and returns the first error.
-func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error) {
+func (w *Waker) Wake(ctx context.Context, limit int) (woken, remaining int, err error) {
 	info, current, err := w.deployment.describe(ctx)
 	if err != nil || len(info.VersionSummaries) == 0 {
 		return 0, 0, err
 	}
 	if current != w.current {
-		w.current, w.woken = current, nil
+		w.current, w.wokenAt = current, nil
 	}
-	before, starter := w.woken, Starter{Client: w.deployment.Client}
-	w.woken = map[string]time.Time{}
+	before, starter := w.wokenAt, Starter{Client: w.deployment.Client}
+	w.wokenAt = map[string]time.Time{}
 	tried := 0
 	var failed error
-	for e, err := range executions(ctx, w.deployment.Client, moving+" AND "+w.deployment.others(current), listPage) {
+	for e, err := range executions(ctx, w.deployment.Client, movableQuery+" AND "+w.deployment.otherVersionsQuery(current), listPage) {
 		if err != nil {
-			return woken, left, err
+			return woken, remaining, err
 		}
-		left++
+		remaining++
 		run := e.GetExecution().GetRunId()
-		at, waits := before[run]
+		at, wasWoken := before[run]
 		switch {
-		case waits && w.deployment.Now().Sub(at) < wakeAgain:
-		case tried == most:
-			if !waits {
+		case wasWoken && w.deployment.Now().Sub(at) < wakeRetryInterval:
+		case tried == limit:
+			if !wasWoken {
 				continue
 			}
 		default:
@@ -180,9 +181,9 @@ func (w *Waker) Wake(ctx context.Context, most int) (woken, left int, err error)
 			at = w.deployment.Now()
 			tried++
 		}
-		w.woken[run] = at
+		w.wokenAt[run] = at
 	}
-	return woken, left, failed
+	return woken, remaining, failed
 }
 
 // WakesPerSecond paces wake-ups: each new execution costs a Temporal of one core some 12 ms.
@@ -228,8 +229,9 @@ func (d Deployment) handle() client.WorkerDeploymentHandle {
 	return d.Client.WorkerDeploymentClient().GetHandle(d.Name)
 }
 
-// PollerSpan is the time that a worker counts after its last poll. Temporal remembers it longer.
-const PollerSpan = 2 * time.Minute
+// PollerLifetime is the time that a worker counts after its last poll. Temporal remembers it
+// longer.
+const PollerLifetime = 2 * time.Minute
 
 // workers returns the processes that serve each version; unversioned workers are under "".
 func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
@@ -241,7 +243,7 @@ func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 	for _, p := range queue.GetPollers() {
 		opts := p.GetDeploymentOptions()
 		switch {
-		case d.Now().Sub(p.GetLastAccessTime().AsTime()) > PollerSpan:
+		case d.Now().Sub(p.GetLastAccessTime().AsTime()) > PollerLifetime:
 		case opts.GetWorkerVersioningMode() != enumspb.WORKER_VERSIONING_MODE_VERSIONED:
 			workers[""] = append(workers[""], p.GetIdentity())
 		case opts.GetDeploymentName() == d.Name:
@@ -255,16 +257,16 @@ func (d Deployment) workers(ctx context.Context) (map[string][]string, error) {
 }
 
 // Open names some running workflows that are pinned to a version.
-func (d Deployment) Open(ctx context.Context, buildID string, most int) (ids []string, err error) {
-	all, err := firstExecutions(ctx, d.Client, pinned+" AND "+d.is(buildID), most)
+func (d Deployment) Open(ctx context.Context, buildID string, limit int) (ids []string, err error) {
+	all, err := firstExecutions(ctx, d.Client, pinnedQuery+" AND "+d.versionQuery(buildID), limit)
 	for _, w := range all {
 		ids = append(ids, w.GetExecution().GetWorkflowId())
 	}
 	return ids, err
 }
 
-func (d Deployment) open(ctx context.Context, buildID string) (int64, error) {
-	return d.count(ctx, pinned+" AND "+d.is(buildID))
+func (d Deployment) countOpen(ctx context.Context, buildID string) (int64, error) {
+	return d.count(ctx, pinnedQuery+" AND "+d.versionQuery(buildID))
 }
 
 func (d Deployment) count(ctx context.Context, query string) (int64, error) {
@@ -279,15 +281,15 @@ func (d Deployment) count(ctx context.Context, query string) (int64, error) {
 
 // Parts of queries: workflows pinned to their version, and the types that move.
 const (
-	pinned = "TemporalWorkflowVersioningBehavior = 'Pinned'"
-	moving = "WorkflowType IN ('" + DomainWorkflowName + "', '" + CrawlWorkflowName + "')"
+	pinnedQuery  = "TemporalWorkflowVersioningBehavior = 'Pinned'"
+	movableQuery = "WorkflowType IN ('" + DomainWorkflowName + "', '" + CrawlWorkflowName + "')"
 )
 
-func (d Deployment) is(buildID string) string {
+func (d Deployment) versionQuery(buildID string) string {
 	return "TemporalWorkerDeploymentVersion = " + quoted(VersionName(d.Name, buildID))
 }
 
-func (d Deployment) others(buildID string) string {
+func (d Deployment) otherVersionsQuery(buildID string) string {
 	return "TemporalWorkerDeployment = " + quoted(d.Name) +
 		" AND TemporalWorkerDeploymentVersion != " + quoted(VersionName(d.Name, buildID))
 }

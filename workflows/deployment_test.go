@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// pinned is a client of a Temporal with workflows that are pinned to an older version.
-type pinned struct {
+// pinnedQuery is a client of a Temporal with workflows that are pinned to an older version.
+type pinnedQuery struct {
 	client.Client
 
 	ids   []string
@@ -24,7 +24,7 @@ type pinned struct {
 	woken []string
 }
 
-func (*pinned) WorkerDeploymentClient() client.WorkerDeploymentClient { return deployment{} }
+func (*pinnedQuery) WorkerDeploymentClient() client.WorkerDeploymentClient { return deployment{} }
 
 // deployment has an older version.
 type deployment struct {
@@ -42,7 +42,7 @@ func (deployment) Describe(
 	}, nil
 }
 
-func (p *pinned) ListWorkflow(
+func (p *pinnedQuery) ListWorkflow(
 	context.Context, *workflowservice.ListWorkflowExecutionsRequest,
 ) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	all := &workflowservice.ListWorkflowExecutionsResponse{}
@@ -53,7 +53,7 @@ func (p *pinned) ListWorkflow(
 	return all, nil
 }
 
-func (p *pinned) SignalWorkflow(_ context.Context, id, _, _ string, _ any) error {
+func (p *pinnedQuery) SignalWorkflow(_ context.Context, id, _, _ string, _ any) error {
 	if id == p.full {
 		return errFull
 	}
@@ -66,7 +66,7 @@ var errFull = errors.New("exceeded workflow execution limit for signal events")
 func TestWakerWakesTheOthersOfOneThatFails(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	p := &pinned{ids: []string{"a", "b", "c", "d"}, full: "a"}
+	p := &pinnedQuery{ids: []string{"a", "b", "c", "d"}, full: "a"}
 	waker := workflows.NewWaker(workflows.Deployment{Client: p, Name: "mosey", Now: func() time.Time { return now }})
 	woken, left, err := waker.Wake(t.Context(), 2)
 	require.ErrorIs(t, err, errFull)

@@ -19,21 +19,21 @@ type DomainInput struct {
 	PagesPerActivity int         `json:"pages_per_activity,omitempty"`
 	State            DomainState `json:"state,omitzero"`
 
-	unreadable error
+	decodeErr error
 }
 
 // UnmarshalJSON decodes an input. The workflow returns its error.
 func (in *DomainInput) UnmarshalJSON(data []byte) error {
 	type plain DomainInput
-	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
+	in.decodeErr = crawl.JSONError(json.Unmarshal(data, (*plain)(in)))
 	return nil
 }
 
 // DomainWorkflow makes a domain's requests for all runs, one after the other, and sleeps in
 // between. It ends when nothing is due, or when a person forbids all requests.
 func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) {
-	if in.unreadable != nil {
-		return DomainResult{}, temporal.NewNonRetryableApplicationError(in.unreadable.Error(), activities.TypeBadInput, nil)
+	if in.decodeErr != nil {
+		return DomainResult{}, temporal.NewNonRetryableApplicationError(in.decodeErr.Error(), activities.TypeBadInput, nil)
 	}
 	d, err := newDomain(ctx, in)
 	if err != nil {
@@ -42,28 +42,28 @@ func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) 
 	for {
 		finished, err := d.step(ctx)
 		if err != nil {
-			return DomainResult{}, d.leave(ctx, err)
+			return DomainResult{}, d.releaseIfCancelled(ctx, err)
 		}
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-			return DomainResult{}, d.leave(ctx, err)
+			return DomainResult{}, d.releaseIfCancelled(ctx, err)
 		}
 		switch {
 		// A new signal or update means that there is work again.
-		case finished && d.wake.Len() == 0 && !d.news:
+		case finished && d.wake.Len() == 0 && !d.hasNewWork:
 			return d.state.result(workflow.Now(ctx)), d.end(ctx)
 		case finished:
 			d.fetchNext()
-		case handsOver(ctx):
-			d.takeWakes()
-			return DomainResult{}, handOver(ctx, DomainWorkflow, DomainInput{
-				Domain: d.name, PagesPerActivity: d.pages, State: d.state.carried(),
+		case shouldContinueAsNew(ctx):
+			d.receiveWakes()
+			return DomainResult{}, continueAsNew(ctx, DomainWorkflow, DomainInput{
+				Domain: d.name, PagesPerActivity: d.pagesPerActivity, State: d.state.forNextExecution(),
 			})
 		}
 	}
 }
 
 func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
-	d.takeWakes()
+	d.receiveWakes()
 	if err := d.describe(ctx); err != nil {
 		return false, err
 	}
@@ -83,17 +83,17 @@ func (d *domain) step(ctx workflow.Context) (finished bool, err error) {
 }
 
 // sleep waits with a timer, which outlives this worker, until the domain may be requested again or
-// news ends the wait. An upgrade carries the rest of the wait over.
+// hasNewWork ends the wait. An upgrade carries the rest of the wait over.
 func (d *domain) sleep(ctx workflow.Context) error {
-	ended := func() bool {
-		return d.decided || d.state.endsWithNews() && (d.news || d.wake.Len() > 0)
+	isOver := func() bool {
+		return d.controlChanged || d.state.endsOnNewWork() && (d.hasNewWork || d.wake.Len() > 0)
 	}
 	until := workflow.Now(ctx).Add(time.Duration(d.state.Wait))
 	err := awaitOrTimer(ctx, time.Duration(d.state.Wait), d.state.waitSummary(), func() bool {
-		return ended() || upgrades(ctx)
+		return isOver() || hasUpgrade(ctx)
 	})
 	d.state.Wait = 0
-	if upgrades(ctx) && !ended() {
+	if hasUpgrade(ctx) && !isOver() {
 		d.state.Wait = settings.Duration(max(until.Sub(workflow.Now(ctx)), 0))
 	}
 	return err
@@ -101,11 +101,11 @@ func (d *domain) sleep(ctx workflow.Context) error {
 
 func (d *domain) fetchPages(ctx workflow.Context) error {
 	var res activities.FetchPagesResult
-	d.news, d.decided = false, false
+	d.hasNewWork, d.controlChanged = false, false
 	err := workflow.ExecuteActivity(withFetchOptions(ctx, d.fetchSummary(), d.state.Backoff), act.FetchPages,
 		activities.FetchPagesInput{
-			Domain: d.name, MaxPages: max(d.pages, 1), Auto: d.pages == settings.PagesPerActivityAuto, Queued: d.state.Queued,
-			Backoff: d.state.Backoff, Count: workflow.Now(ctx).Sub(d.state.CountedAt) >= countEvery,
+			Domain: d.name, MaxPages: max(d.pagesPerActivity, 1), Auto: d.pagesPerActivity == settings.PagesPerActivityAuto, Queued: d.state.Queued,
+			Backoff: d.state.Backoff, CountPending: workflow.Now(ctx).Sub(d.state.CountedAt) >= countInterval,
 		}).Get(ctx, &res)
 	if err != nil {
 		return err
@@ -113,20 +113,20 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 	d.count(ctx, res)
 	d.state.NextStep = res.NextStep
 	if res.Next != activities.StepFinish {
-		d.unfinished = 0
+		d.unfinishedCount = 0
 	}
-	return d.serve(ctx, res.Runs)
+	return d.setRuns(ctx, res.Runs)
 }
 
 func (d *domain) fetchRobots(ctx workflow.Context) error {
 	in, res := d.state.Robots(d.name), activities.FetchRobotsResult{}
-	d.decided, in.Backoff = false, d.state.Backoff
+	d.controlChanged, in.Backoff = false, d.state.Backoff
 	err := workflow.ExecuteActivity(withBackoff(withFilterOptions(ctx, d.robotsSummary()), d.state.Backoff),
 		act.FetchRobots, in).Get(ctx, &res)
 	if err != nil {
 		return err
 	}
-	d.asked(res.Asked, activities.DomainSummary{})
+	d.recordRequest(res.Request, activities.DomainSummary{})
 	d.state.NextStep = in.Then(res)
 	return nil
 }
@@ -134,12 +134,12 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 // finish releases the domain's claim. It returns false if work is due.
 func (d *domain) finish(ctx workflow.Context, in activities.FinishDomainInput) (bool, error) {
 	var res activities.FinishDomainResult
-	d.news, d.decided = false, false
+	d.hasNewWork, d.controlChanged = false, false
 	err := workflow.ExecuteActivity(withRecordOptions(ctx, finishSummary(in)), act.FinishDomain, in).Get(ctx, &res)
 	if err == nil && !res.Finished {
 		d.fetchNext()
-		d.state.Wait = unfinishedWait(d.unfinished)
-		d.unfinished++
+		d.state.Wait = unfinishedWait(d.unfinishedCount)
+		d.unfinishedCount++
 	}
 	return res.Finished, err
 }
@@ -153,20 +153,20 @@ func finishSummary(in activities.FinishDomainInput) string {
 
 // unfinishedWait returns the wait after FinishDomain has found work, times in a row, that
 // FetchPages has not found. The first wait is 0, since the work may be new; then it grows.
-func unfinishedWait(times int) settings.Duration {
-	const least, most = time.Second, time.Minute
-	if times == 0 {
+func unfinishedWait(count int) settings.Duration {
+	const minWait, maxWait = time.Second, time.Minute
+	if count == 0 {
 		return 0
 	}
-	return settings.Duration(min(least<<min(times-1, 6), most))
+	return settings.Duration(min(minWait<<min(count-1, 6), maxWait))
 }
 
 func (d *domain) fetchNext() {
 	d.state.Next, d.state.Wait, d.state.Defer = activities.StepFetch, 0, false
 }
 
-// leave releases a cancelled workflow's claim. The dispatcher may start it again.
-func (d *domain) leave(ctx workflow.Context, cause error) error {
+// releaseIfCancelled releases a cancelled workflow's claim. The dispatcher may start it again.
+func (d *domain) releaseIfCancelled(ctx workflow.Context, cause error) error {
 	if !temporal.IsCanceledError(cause) {
 		return cause
 	}

@@ -18,11 +18,11 @@ type DomainState struct {
 
 	// Backoff is the domain's wait after its next failure; 0 means unknown.
 	Backoff settings.Duration `json:"backoff,omitempty"`
-	// Closed and Outcomes count attempts, Last is the last request. They are for people.
-	Closed   int64                     `json:"attempts,omitempty"`
-	Outcomes map[crawl.Outcome]int64   `json:"outcomes,omitempty"`
-	Shown    activities.DomainSummary  `json:"summary,omitzero"`
-	Last     activities.RequestSummary `json:"last_request,omitzero"`
+	// Closed and Outcomes count attempts, LastRequest is the last request. They are for people.
+	Closed      int64                     `json:"attempts,omitempty"`
+	Outcomes    map[crawl.Outcome]int64   `json:"outcomes,omitempty"`
+	Summary     activities.DomainSummary  `json:"summary,omitzero"`
+	LastRequest activities.RequestSummary `json:"last_request,omitzero"`
 	// Pending counts the requests that were pending at CountedAt.
 	Pending   *activities.Pending `json:"pending,omitempty"`
 	CountedAt time.Time           `json:"counted_at,omitzero"`
@@ -31,9 +31,9 @@ type DomainState struct {
 	Status string   `json:"status,omitempty"`
 }
 
-func (s DomainState) carried() DomainState {
-	if s.Long() {
-		s.Last, s.Shown, s.Pending, s.CountedAt = activities.RequestSummary{}, activities.DomainSummary{}, nil, time.Time{}
+func (s DomainState) forNextExecution() DomainState {
+	if s.HasLongURL() {
+		s.LastRequest, s.Summary, s.Pending, s.CountedAt = activities.RequestSummary{}, activities.DomainSummary{}, nil, time.Time{}
 	}
 	return s
 }
@@ -57,22 +57,22 @@ func (s DomainState) result(now time.Time) DomainResult {
 	return res
 }
 
-const countEvery = time.Minute
+const countInterval = time.Minute
 
 type domain struct {
-	name  string
-	pages int
-	state DomainState
-	wake  workflow.ReceiveChannel
-	// news is set if work may have come since FetchPages, decided if a person has decided.
-	news, decided bool
-	// unfinished counts how often in a row only FinishDomain has found work.
-	unfinished int
+	name             string
+	pagesPerActivity int
+	state            DomainState
+	wake             workflow.ReceiveChannel
+	// hasNewWork is set if work may have come since FetchPages, decided if a person has decided.
+	hasNewWork, controlChanged bool
+	// unfinishedCount counts how often in a row only FinishDomain has found work.
+	unfinishedCount int
 }
 
 func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	d := &domain{
-		name: in.Domain, pages: in.PagesPerActivity, state: in.State,
+		name: in.Domain, pagesPerActivity: in.PagesPerActivity, state: in.State,
 		wake: workflow.GetSignalChannel(ctx, SignalWake),
 	}
 	if d.state.Next == "" {
@@ -84,23 +84,23 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 	return d, d.handle(ctx)
 }
 
-// takeWakes receives the waiting signals. News ends only a wait for work: a closed slot stays
+// receiveWakes receives the waiting signals. News ends only a wait for work: a closed slot stays
 // closed. A person's decision ends any wait, and the guard decides again.
-func (d *domain) takeWakes() {
-	d.news = d.news || d.wake.Len() > 0
+func (d *domain) receiveWakes() {
+	d.hasNewWork = d.hasNewWork || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity != 0 {
-		d.pages = max(w.PagesPerActivity, settings.PagesPerActivityAuto)
+		d.pagesPerActivity = max(w.PagesPerActivity, settings.PagesPerActivityAuto)
 	}
-	if d.decided && d.state.Next != activities.StepFinish || d.news && d.state.endsWithNews() {
+	if d.controlChanged && d.state.Next != activities.StepFinish || d.hasNewWork && d.state.endsOnNewWork() {
 		d.state.Wait = 0
 	}
 }
 
-func (s DomainState) endsWithNews() bool {
-	return s.Next != activities.StepFinish && s.Reason.Row().EndsWithNews
+func (s DomainState) endsOnNewWork() bool {
+	return s.Next != activities.StepFinish && s.Reason.Row().EndsOnNewWork
 }
 
-func (d *domain) serve(ctx workflow.Context, runs []string) error {
+func (d *domain) setRuns(ctx workflow.Context, runs []string) error {
 	runs = slices.Sorted(slices.Values(runs)) // the query has no ORDER BY
 	if len(runs) == 0 || slices.Equal(runs, d.state.Runs) {
 		return nil
@@ -121,18 +121,18 @@ func (d *domain) count(ctx workflow.Context, res activities.FetchPagesResult) {
 		}
 	}
 	s.Backoff = cmp.Or(res.Backoff, s.Backoff)
-	if d.asked(res.Asked, res.Shown); res.Pending != nil {
+	if d.recordRequest(res.LastRequest, res.Summary); res.Pending != nil {
 		s.Pending, s.CountedAt = res.Pending, workflow.Now(ctx).UTC()
 	}
 }
 
-// asked records the last request. A request for robots.txt does not change Shown.
-func (d *domain) asked(last activities.RequestSummary, shown activities.DomainSummary) {
-	if last.URL == "" {
+// recordRequest records the last request. A request for robots.txt does not change Shown.
+func (d *domain) recordRequest(request activities.RequestSummary, summary activities.DomainSummary) {
+	if request.URL == "" {
 		return
 	}
-	if d.state.Last = last; shown != (activities.DomainSummary{}) {
-		d.state.Shown = shown
+	if d.state.LastRequest = request; summary != (activities.DomainSummary{}) {
+		d.state.Summary = summary
 	}
 }
 

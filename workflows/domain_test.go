@@ -238,10 +238,10 @@ func TestDomainWorkflowRobots(t *testing.T) {
 	})
 }
 
-// troubled is how an attempt ends at a site that is in trouble; next is 0 if the retry policy says when the
-// next attempt is made.
+// troubled is how an attempt ends at a site that is in trouble; next is 0 if the retry policy says
+// when the next attempt is made.
 func troubled(next time.Duration) error {
-	return temporal.NewApplicationErrorWithOptions("answered 503", activities.TypeSiteTrouble, temporal.ApplicationErrorOptions{
+	return temporal.NewApplicationErrorWithOptions("answered 503", activities.TypeSiteFailure, temporal.ApplicationErrorOptions{
 		Category: temporal.ApplicationErrorCategoryBenign, NextRetryDelay: next,
 	})
 }

@@ -96,7 +96,7 @@ func (d *domain) decide(ctx workflow.Context, summary string, activity, in any) 
 	if err != nil {
 		return updateError(summary, err)
 	}
-	d.news, d.decided = true, true
+	d.hasNewWork, d.controlChanged = true, true
 	return nil
 }
 
@@ -107,16 +107,16 @@ func (d *domain) addURLs(ctx workflow.Context, in input[AddURLs]) (activities.Ad
 	err := workflow.ExecuteActivity(withUpdateOptions(ctx, summary), act.AddURLs,
 		activities.AddURLsInput{Domain: d.name, Run: m.Run, URLs: m.URLs}).Get(ctx, &res)
 	// Even after a failure, some pages may have been added.
-	d.news = true
+	d.hasNewWork = true
 	return res, updateError(summary, err)
 }
 
 // updateError adds how long the update was tried, unless the update itself is wrong.
-func updateError(what string, err error) error {
+func updateError(summary string, err error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](err)
 	if err == nil || temporal.IsCanceledError(err) || ok && app.NonRetryable() {
 		return err
 	}
 	return temporal.NewApplicationErrorWithCause(
-		fmt.Sprintf("could not %s within %s: try again later", what, updateTimeout), TypeUnavailable, err)
+		fmt.Sprintf("could not %s within %s: try again later", summary, updateTimeout), TypeUnavailable, err)
 }

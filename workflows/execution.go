@@ -10,16 +10,16 @@ import (
 
 // awaitOrTimer waits for a condition, and no longer than wait unless wait is 0.
 func awaitOrTimer(ctx workflow.Context, wait time.Duration, summary string, condition func() bool) error {
-	over := condition
+	isDone := condition
 	if wait > 0 {
 		timerCtx, cancel := workflow.WithCancel(ctx)
 		defer cancel()
 		timer := workflow.NewTimerWithOptions(timerCtx, wait, workflow.TimerOptions{
 			Summary: urls.Shorten(summary, summaryMax),
 		})
-		over = func() bool { return timer.IsReady() || condition() }
+		isDone = func() bool { return timer.IsReady() || condition() }
 	}
-	if err := workflow.Await(ctx, over); err != nil {
+	if err := workflow.Await(ctx, isDone); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -38,20 +38,21 @@ func drain(c workflow.ReceiveChannel) (last Wake) {
 	}
 }
 
-func upgrades(ctx workflow.Context) bool {
+func hasUpgrade(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetTargetWorkerDeploymentVersionChanged()
 }
 
-// handsOver reports whether to continue as new: for a long history, or on another version.
-func handsOver(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() || upgrades(ctx)
+// shouldContinueAsNew reports whether to continue as new: for a long history, or on another
+// version.
+func shouldContinueAsNew(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() || hasUpgrade(ctx)
 }
 
-// handOver continues as new. The previous version must read the input too, for rollbacks.
-func handOver(ctx workflow.Context, to, in any) error {
+// continueAsNew continues as new. The previous version must read the input too, for rollbacks.
+func continueAsNew(ctx workflow.Context, workflowFunc, in any) error {
 	var opts workflow.ContinueAsNewErrorOptions
-	if upgrades(ctx) {
+	if hasUpgrade(ctx) {
 		opts.InitialVersioningBehavior = workflow.ContinueAsNewVersioningBehaviorAutoUpgrade
 	}
-	return workflow.NewContinueAsNewErrorWithOptions(ctx, opts, to, in)
+	return workflow.NewContinueAsNewErrorWithOptions(ctx, opts, workflowFunc, in)
 }

@@ -8,7 +8,7 @@ func ValidateAddURLs(m AddURLs, domain string) error {
 }
 
 // Carried is what a domain's state hands over to the next execution.
-func Carried(s DomainState) DomainState { return s.carried() }
+func Carried(s DomainState) DomainState { return s.forNextExecution() }
 
 // Details are the current details of a domain in a state.
 func Details(domainName string, s DomainState, now time.Time) string {

@@ -218,14 +218,14 @@ type message interface {
 // input is the input of an update, with the fault of its JSON. The validator reports the fault, and
 // does not run in a replay, where an accepted input must stay readable.
 type input[M any] struct {
-	message M
-	read    bool
-	fault   error
+	message   M
+	decoded   bool
+	decodeErr error
 }
 
 // UnmarshalJSON stores the fault for the validator.
 func (in *input[M]) UnmarshalJSON(data []byte) error {
-	in.read, in.fault = true, readMessage(data, &in.message)
+	in.decoded, in.decodeErr = true, readMessage(data, &in.message)
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (in *input[M]) UnmarshalJSON(data []byte) error {
 func readMessage[M any](data []byte, into *M) error {
 	var fields map[string]json.RawMessage
 	if err := cmp.Or(json.Unmarshal(data, into), json.Unmarshal(data, &fields)); err != nil {
-		return crawl.JSONFault(err)
+		return crawl.JSONError(err)
 	}
 	if name := unknownField[M](data); name != "" {
 		return fmt.Errorf("unknown field %q", name)
@@ -272,12 +272,12 @@ func hasField(fields map[string]json.RawMessage, name string) bool {
 // check returns the fault of the JSON, or an error if there is no input.
 func (in input[M]) check(example string) error {
 	switch {
-	case !in.read:
+	case !in.decoded:
 		return fmt.Errorf("%w: the input is missing: want %s", crawl.ErrInvalid, example)
-	case errors.Is(in.fault, crawl.ErrInvalid):
-		return fmt.Errorf("%w: want %s", in.fault, example)
-	case in.fault != nil:
-		return fmt.Errorf("%w: %w: want %s", crawl.ErrInvalid, in.fault, example)
+	case errors.Is(in.decodeErr, crawl.ErrInvalid):
+		return fmt.Errorf("%w: want %s", in.decodeErr, example)
+	case in.decodeErr != nil:
+		return fmt.Errorf("%w: %w: want %s", crawl.ErrInvalid, in.decodeErr, example)
 	}
 	return nil
 }

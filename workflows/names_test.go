@@ -192,8 +192,8 @@ func TestNames(t *testing.T) {
 		n.add("reason", string(decides))
 	}
 	n.add("error-type", activities.TypeBadInput)
-	n.add("error-type", activities.TypeOwnTrouble)
-	n.add("error-type", activities.TypeSiteTrouble)
+	n.add("error-type", activities.TypeInternalFailure)
+	n.add("error-type", activities.TypeSiteFailure)
 	n.add("error-type", workflows.TypeUnavailable)
 
 	slices.Sort(n.lines)

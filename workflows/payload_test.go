@@ -64,10 +64,10 @@ func TestPayloadsStaySmall(t *testing.T) {
 	domain := activities.DomainSummary{
 		Delay: longest, Reason: reasons.Robots, Robots: crawl.RobotsDisallowAll,
 		Health: politeness.Describe(crawl.Health{
-			Samples: []crawl.Sample{{Took: longest}}, Slowdown: longest, Penalty: longest, Graylistings: 1e9, GivenUp: 1e9, Probing: true,
+			Samples: []crawl.Sample{{Duration: longest}}, Slowdown: longest, Penalty: longest, Graylistings: 1e9, AbandonedCount: 1e9, Probing: true,
 		}),
 	}
-	pending := activities.Pending{Requests: 100, More: true}
+	pending := activities.Pending{Requests: 100, HasMore: true}
 	outcomes, total := map[crawl.Outcome]int{}, map[crawl.Outcome]int64{}
 	for _, o := range crawl.Outcomes() {
 		outcomes[o], total[o] = 1e9, 1e15
@@ -76,7 +76,7 @@ func TestPayloadsStaySmall(t *testing.T) {
 		activities.FetchPagesInput{Domain: name, MaxPages: settings.PagesPerActivityMax, Auto: true, Queued: true},
 		activities.FetchPagesResult{
 			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: shown, Kind: kinds.Robots, Wait: longest, Reason: reasons.Robots, Defer: true, Queued: true},
-			Closed:   1e9, Outcomes: outcomes, Asked: asked, Shown: domain, Pending: &pending, Runs: runs,
+			Closed:   1e9, Outcomes: outcomes, LastRequest: asked, Summary: domain, Pending: &pending, Runs: runs,
 		},
 		activities.FetchPagesResult{
 			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin, Kind: kinds.Robots, Wait: longest, Reason: reasons.Robots, URL: robots, Hops: 5, Queued: true},
@@ -84,7 +84,7 @@ func TestPayloadsStaySmall(t *testing.T) {
 		},
 		activities.FetchRobotsInput{Domain: name, Origin: origin, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true},
 		activities.FetchRobotsResult{
-			Wait: longest, Reason: reasons.Robots, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true, Asked: asked,
+			Wait: longest, Reason: reasons.Robots, Kind: kinds.Robots, URL: robots, Hops: 5, Queued: true, Request: asked,
 		},
 		activities.FinishDomainInput{Domain: name, Defer: true, Wait: longest, Reason: string(reasons.Robots)},
 		activities.FinishDomainResult{Finished: true},
@@ -107,7 +107,7 @@ func TestPayloadsStaySmall(t *testing.T) {
 		workflows.Stop{Reason: control},
 		workflows.DomainInput{Domain: name, PagesPerActivity: settings.PagesPerActivityMax, State: workflows.Carried(workflows.DomainState{
 			NextStep: activities.NextStep{Next: activities.StepRobots, Wait: longest, Reason: reasons.Robots, Defer: true, URL: robots, Origin: origin, Kind: kinds.Robots, Hops: 5, Queued: true},
-			Closed:   1 << 62, Outcomes: total, Last: asked, Shown: domain, Pending: &pending, CountedAt: until,
+			Closed:   1 << 62, Outcomes: total, LastRequest: asked, Summary: domain, Pending: &pending, CountedAt: until,
 			Runs: runs, Status: workflows.StatusGraylisted,
 		})},
 	} {
@@ -155,9 +155,9 @@ func TestDomainStateSurvivesJSON(t *testing.T) {
 	state := workflows.DomainState{
 		NextStep: activities.NextStep{Next: activities.StepRobots, Wait: settings.Duration(time.Minute + time.Nanosecond), Reason: reasons.IP, URL: page, Defer: true, Origin: "https://example.org", Kind: kinds.TDM, Hops: 3, Queued: true},
 		Closed:   1 << 60, Outcomes: map[crawl.Outcome]int64{crawl.OutcomeSuccess: 1 << 59}, Runs: []string{"<small> & “web”", runName},
-		Last:    activities.RequestSummary{URL: page, Kind: kinds.TDM, Outcome: crawl.OutcomeFailed, Status: 1, Error: "<é>"},
-		Shown:   activities.DomainSummary{Delay: settings.Duration(time.Second), Reason: reasons.IP, Robots: crawl.RobotsRules, Health: "well"},
-		Pending: &activities.Pending{Requests: 100, More: true}, CountedAt: time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC),
+		LastRequest: activities.RequestSummary{URL: page, Kind: kinds.TDM, Outcome: crawl.OutcomeFailed, Status: 1, Error: "<é>"},
+		Summary:     activities.DomainSummary{Delay: settings.Duration(time.Second), Reason: reasons.IP, Robots: crawl.RobotsRules, Health: "well"},
+		Pending:     &activities.Pending{Requests: 100, HasMore: true}, CountedAt: time.Date(2026, 11, 25, 1, 2, 3, 4, time.UTC),
 		Status: workflows.StatusWaiting, Backoff: settings.Duration(time.Minute),
 	}
 	for _, v := range reflect.ValueOf(state).Fields() {

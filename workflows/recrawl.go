@@ -10,7 +10,7 @@ import (
 // RecrawlWorkflow makes a run fetch old pages again, and starts it. BadInput fails it permanently.
 func RecrawlWorkflow(ctx workflow.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
 	res, err := recrawl(ctx, in)
-	return res, endOf(ctx, err)
+	return res, endWithOutcome(ctx, err)
 }
 
 func recrawl(ctx workflow.Context, in activities.RecrawlInput) (activities.RecrawlResult, error) {
@@ -23,6 +23,6 @@ func recrawl(ctx workflow.Context, in activities.RecrawlInput) (activities.Recra
 	if err != nil || res.Pending == 0 {
 		return res, err
 	}
-	return res, workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Asks()), act.StartCrawl,
-		activities.StartCrawlInput{Run: in.Asks(), Scheduled: scheduled(ctx)}).Get(ctx, nil)
+	return res, workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.TargetRun()), act.StartCrawl,
+		activities.StartCrawlInput{Run: in.TargetRun(), Scheduled: isScheduled(ctx)}).Get(ctx, nil)
 }

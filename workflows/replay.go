@@ -20,24 +20,24 @@ type Replayer struct {
 }
 
 // Sample lists running workflows, up to most of each type and status.
-func (r Replayer) Sample(ctx context.Context, most int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
+func (r Replayer) Sample(ctx context.Context, limit int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
 	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
 	for _, w := range pinnedWorkflows {
 		for _, status := range statuses {
 			query := fmt.Sprintf("WorkflowType = '%s' AND %s = '%s'", w.name, attrStatus.GetName(), status)
-			some, err := firstExecutions(ctx, r.Client, query, most)
+			found, err := firstExecutions(ctx, r.Client, query, limit)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, some...)
+			all = append(all, found...)
 		}
 	}
-	some, err := firstExecutions(ctx, r.Client, "WorkflowType = '"+DatabaseWorkflowName+"'", most)
-	return append(all, some...), err
+	found, err := firstExecutions(ctx, r.Client, "WorkflowType = '"+DatabaseWorkflowName+"'", limit)
+	return append(all, found...), err
 }
 
 // Replay replays an execution's history. disagrees is a difference, err an unavailable history.
-func (r Replayer) Replay(ctx context.Context, w *workflowpb.WorkflowExecutionInfo) (events int, disagrees, err error) {
+func (r Replayer) Replay(ctx context.Context, w *workflowpb.WorkflowExecutionInfo) (events int, mismatch, err error) {
 	id, run := w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId()
 	history := &historypb.History{}
 	iter := r.Client.GetWorkflowHistory(ctx, id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

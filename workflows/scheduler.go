@@ -31,8 +31,8 @@ type Schedule struct {
 	Recrawl *activities.RecrawlInput `json:"recrawl,omitempty"`
 }
 
-// Scheduled is an existing schedule.
-type Scheduled struct {
+// ScheduleInfo is an existing schedule.
+type ScheduleInfo struct {
 	Name     string    `json:"name"`
 	Workflow string    `json:"workflow"`
 	Run      string    `json:"run"`
@@ -41,7 +41,7 @@ type Scheduled struct {
 	Next     time.Time `json:"next,omitzero"`
 }
 
-const everyLeast = time.Minute
+const minScheduleInterval = time.Minute
 
 // Validate checks a new schedule. Errors wrap crawl.ErrInvalid.
 func (s Schedule) Validate() error {
@@ -51,16 +51,17 @@ func (s Schedule) Validate() error {
 	switch {
 	case (s.Every == 0) == (s.Cron == ""):
 		return fmt.Errorf("%w: want either every or cron", crawl.ErrInvalid)
-	case s.Cron == "" && time.Duration(s.Every) < everyLeast:
-		return fmt.Errorf("%w: every %s: want %s or more", crawl.ErrInvalid, s.Every, everyLeast)
+	case s.Cron == "" && time.Duration(s.Every) < minScheduleInterval:
+		return fmt.Errorf("%w: every %s: want %s or more", crawl.ErrInvalid, s.Every, minScheduleInterval)
 	case s.Seed != nil:
 		return s.Seed.validate()
 	}
 	return s.Recrawl.Validate()
 }
 
-// catchUp limits how late a missed time is made up for, because seeding twice in a row is useless.
-const catchUp = time.Hour
+// catchUpWindow limits how late a missed time is made up for, because seeding twice in a row is
+// useless.
+const catchUpWindow = time.Hour
 
 // AddSchedule adds a schedule. It skips a time while its workflow runs.
 func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
@@ -80,11 +81,11 @@ func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 		spec.Intervals = []client.ScheduleIntervalSpec{{Every: time.Duration(schedule.Every)}}
 	}
 	_, err := s.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID: schedule.Name, Spec: spec, Action: action, Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: catchUp,
+		ID: schedule.Name, Spec: spec, Action: action, Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: catchUpWindow,
 		Memo: map[string]any{memoRun: run},
 	})
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return crawl.NotNow("schedule %q exists: run mosey schedule remove %s first", schedule.Name, schedule.Name)
+		return crawl.NewStateError("schedule %q exists: run mosey schedule remove %s first", schedule.Name, schedule.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("add schedule %s: %w", schedule.Name, err)
@@ -95,42 +96,42 @@ func (s Starter) AddSchedule(ctx context.Context, schedule Schedule) error {
 // schedulePrefix begins the ids of workflows that a schedule starts.
 const schedulePrefix = "schedule/"
 
-func scheduled(ctx workflow.Context) bool {
+func isScheduled(ctx workflow.Context) bool {
 	return strings.HasPrefix(workflow.GetInfo(ctx).WorkflowExecution.ID, schedulePrefix)
 }
 
 const memoRun = "run"
 
 // Schedules lists Mosey's schedules, by name.
-func (s Starter) Schedules(ctx context.Context) ([]Scheduled, error) {
+func (s Starter) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
 	list, err := s.Client.ScheduleClient().List(ctx, client.ScheduleListOptions{PageSize: 100})
 	if err != nil {
 		return nil, fmt.Errorf("list schedules: %w", err)
 	}
-	var all []Scheduled
+	var all []ScheduleInfo
 	for list.HasNext() {
 		entry, err := list.Next()
 		if err != nil {
 			return nil, fmt.Errorf("list schedules: %w", err)
 		}
-		one := Scheduled{Name: entry.ID, Workflow: entry.WorkflowType.Name, Paused: entry.Paused}
-		if one.Workflow != SeedWorkflowName && one.Workflow != RecrawlWorkflowName {
+		info := ScheduleInfo{Name: entry.ID, Workflow: entry.WorkflowType.Name, Paused: entry.Paused}
+		if info.Workflow != SeedWorkflowName && info.Workflow != RecrawlWorkflowName {
 			continue
 		}
 		if data := entry.Memo.GetFields()[memoRun]; data != nil {
-			if err := converter.GetDefaultDataConverter().FromPayload(data, &one.Run); err != nil {
+			if err := converter.GetDefaultDataConverter().FromPayload(data, &info.Run); err != nil {
 				return nil, fmt.Errorf("read schedule %s: %w", entry.ID, err)
 			}
 		}
 		if n := len(entry.RecentActions); n > 0 {
-			one.Last = entry.RecentActions[n-1].ActualTime
+			info.Last = entry.RecentActions[n-1].ActualTime
 		}
 		if len(entry.NextActionTimes) > 0 {
-			one.Next = entry.NextActionTimes[0]
+			info.Next = entry.NextActionTimes[0]
 		}
-		all = append(all, one)
+		all = append(all, info)
 	}
-	slices.SortFunc(all, func(a, b Scheduled) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b ScheduleInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 

@@ -131,9 +131,9 @@ func (s *script) Dispatch(ctx context.Context, in activities.DispatchInput) (act
 
 func (s *script) FetchPages(ctx context.Context, in activities.FetchPagesInput) (activities.FetchPagesResult, error) {
 	s.mu.Lock()
-	s.counted = append(s.counted, in.Count)
+	s.counted = append(s.counted, in.CountPending)
 	s.mu.Unlock()
-	in.Count = false // has tests of its own
+	in.CountPending = false // has tests of its own
 	return take(ctx, s, in, &s.fetches, activities.FetchPagesResult{NextStep: activities.NextStep{Next: activities.StepFinish}})
 }
 

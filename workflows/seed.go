@@ -29,16 +29,16 @@ type SeedInput struct {
 	// Staged is set if a command line has stored more seeds in the database.
 	Staged bool `json:"staged,omitempty"`
 
-	unreadable error
-	// unknown names an unknown field of the JSON.
-	unknown string
+	decodeErr error
+	// unknownField names an unknown field of the JSON.
+	unknownField string
 }
 
 // UnmarshalJSON leaves errors to the workflow, which can explain them better.
 func (in *SeedInput) UnmarshalJSON(data []byte) error {
 	type plain SeedInput
-	in.unreadable = crawl.JSONFault(json.Unmarshal(data, (*plain)(in)))
-	in.unknown = unknownField[plain](data)
+	in.decodeErr = crawl.JSONError(json.Unmarshal(data, (*plain)(in)))
+	in.unknownField = unknownField[plain](data)
 	return nil
 }
 
@@ -49,11 +49,11 @@ type SeedResult struct {
 }
 
 func (in SeedInput) validate() error {
-	if in.unreadable != nil {
-		return in.unreadable
+	if in.decodeErr != nil {
+		return in.decodeErr
 	}
-	if in.unknown != "" {
-		return fmt.Errorf("%w: unknown field %q; put settings under \"settings\"", crawl.ErrInvalid, in.unknown)
+	if in.unknownField != "" {
+		return fmt.Errorf("%w: unknown field %q; put settings under \"settings\"", crawl.ErrInvalid, in.unknownField)
 	}
 	if err := crawl.ValidateRunName(in.Run); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (in SeedInput) validate() error {
 // forbids. Wrong input stores nothing: an error of type BadInput names the field.
 func SeedWorkflow(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	res, err := seed(ctx, in)
-	return res, endOf(ctx, err)
+	return res, endWithOutcome(ctx, err)
 }
 
 func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
@@ -102,7 +102,7 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	}
 	res.Include(listed)
 	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
-		activities.StartCrawlInput{Run: in.Run, Scheduled: scheduled(ctx)}).Get(ctx, nil)
+		activities.StartCrawlInput{Run: in.Run, Scheduled: isScheduled(ctx)}).Get(ctx, nil)
 	if err != nil {
 		return res, err
 	}

@@ -23,25 +23,25 @@ import (
 // Starter starts workflows, or wakes running ones, even if they are about to end.
 type Starter struct {
 	Client client.Client
-	// Page is the address of the web page, which started workflows link to; empty means unknown.
-	Page string
+	// PageURL is the address of the web page, which started workflows link to; empty means unknown.
+	PageURL string
 	// Versioned is set in a versioned worker, so that no workflow begins in its process and version.
 	Versioned bool
 }
 
-func (s Starter) linked(opts client.StartWorkflowOptions, text string, path ...string) client.StartWorkflowOptions {
-	if s.Page == "" {
+func (s Starter) withPageLink(opts client.StartWorkflowOptions, text string, path ...string) client.StartWorkflowOptions {
+	if s.PageURL == "" {
 		return opts
 	}
-	if at, err := url.JoinPath(s.Page, path...); err == nil {
-		opts.StaticDetails = fmt.Sprintf("[%s](%s)", text, at)
+	if address, err := url.JoinPath(s.PageURL, path...); err == nil {
+		opts.StaticDetails = fmt.Sprintf("[%s](%s)", text, address)
 	}
 	return opts
 }
 
 // StartCrawl starts or wakes a run's CrawlWorkflow.
 func (s Starter) StartCrawl(ctx context.Context, run string) error {
-	opts := s.linked(startOptions(crawl.CrawlWorkflowID(run), "dispatcher of run "+run,
+	opts := s.withPageLink(startOptions(crawl.CrawlWorkflowID(run), "dispatcher of run "+run,
 		attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusRunning)), "Mosey's page of this run", "runs", run)
 	_, err := s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, Wake{}, opts, CrawlWorkflowName,
 		CrawlInput{Run: run})
@@ -53,15 +53,15 @@ func (s Starter) StartCrawl(ctx context.Context, run string) error {
 
 // StartDomain starts or wakes a domain's workflow. New ones begin in this process if possible.
 func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerActivity int) error {
-	opts := s.linked(startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
+	opts := s.withPageLink(startOptions(crawl.DomainWorkflowID(domain), "crawl of "+domain,
 		attrDomain.ValueSet(domain), attrRun.ValueSet([]string{run}), attrStatus.ValueSet(StatusCrawling)),
 		"Mosey's page of this domain", "domains", domain)
 	in := DomainInput{Domain: domain, PagesPerActivity: pagesPerActivity, State: DomainState{Runs: []string{run}}}
-	fresh := opts
-	fresh.EnableEagerStart, fresh.WorkflowExecutionErrorWhenAlreadyStarted = !s.Versioned, true
-	fresh.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
-	_, err := s.Client.ExecuteWorkflow(ctx, fresh, DomainWorkflowName, in)
-	if _, runs := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); runs {
+	newOnly := opts
+	newOnly.EnableEagerStart, newOnly.WorkflowExecutionErrorWhenAlreadyStarted = !s.Versioned, true
+	newOnly.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
+	_, err := s.Client.ExecuteWorkflow(ctx, newOnly, DomainWorkflowName, in)
+	if _, isRunning := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); isRunning {
 		_, err = s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, wakeWith(pagesPerActivity), opts,
 			DomainWorkflowName, in)
 	}
@@ -106,7 +106,7 @@ func (s Starter) StartSeed(ctx context.Context, n int64, in SeedInput) (client.W
 	return run, nil
 }
 
-const startedPoll = 50 * time.Millisecond
+const startedPollInterval = 50 * time.Millisecond
 
 // AwaitStarted waits until a SeedWorkflow has started its run or has failed.
 func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) error {
@@ -114,7 +114,7 @@ func (s Starter) AwaitStarted(ctx context.Context, seeding client.WorkflowRun) e
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- seeding.Get(ctx, nil) }()
-	tick := time.NewTicker(startedPoll) //nolint:forbidigo // a client's, not a workflow's
+	tick := time.NewTicker(startedPollInterval) //nolint:forbidigo // a client's, not a workflow's
 	defer tick.Stop()
 	for {
 		select {
@@ -147,18 +147,18 @@ const summaryMax = 200
 
 // RunningCrawls returns the names of the runs with a dispatcher. The list may lag behind.
 func (s Starter) RunningCrawls(ctx context.Context) ([]string, error) {
-	return s.listed(ctx, CrawlWorkflowName, crawl.CrawlWorkflowID(""))
+	return s.runningNames(ctx, CrawlWorkflowName, crawl.CrawlWorkflowID(""))
 }
 
 // RunningDomains returns the domains that have a workflow. The list may lag behind.
 func (s Starter) RunningDomains(ctx context.Context) ([]string, error) {
-	return s.listed(ctx, DomainWorkflowName, crawl.DomainWorkflowID(""))
+	return s.runningNames(ctx, DomainWorkflowName, crawl.DomainWorkflowID(""))
 }
 
-// DomainRuns reports whether a domain has a workflow.
-func (s Starter) DomainRuns(ctx context.Context, domain string) (bool, error) {
-	_, runs, err := s.running(ctx, crawl.DomainWorkflowID(domain))
-	return runs, err
+// IsDomainRunning reports whether a domain has a workflow.
+func (s Starter) IsDomainRunning(ctx context.Context, domain string) (bool, error) {
+	_, isRunning, err := s.running(ctx, crawl.DomainWorkflowID(domain))
+	return isRunning, err
 }
 
 func (s Starter) running(ctx context.Context, id string) (*workflowpb.WorkflowExecutionInfo, bool, error) {
@@ -198,20 +198,20 @@ func executions(ctx context.Context, c client.Client, query string, page int) it
 }
 
 func firstExecutions(
-	ctx context.Context, c client.Client, query string, most int,
+	ctx context.Context, c client.Client, query string, limit int,
 ) (all []*workflowpb.WorkflowExecutionInfo, err error) {
-	for w, err := range executions(ctx, c, query, most) {
+	for w, err := range executions(ctx, c, query, limit) {
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, w); len(all) == most {
+		if all = append(all, w); len(all) == limit {
 			break
 		}
 	}
 	return all, nil
 }
 
-func (s Starter) listed(ctx context.Context, workflowType, prefix string) (names []string, err error) {
+func (s Starter) runningNames(ctx context.Context, workflowType, prefix string) (names []string, err error) {
 	for w, err := range executions(ctx, s.Client, fmt.Sprintf("WorkflowType = '%s'", workflowType), listPage) {
 		if err != nil {
 			return nil, err

@@ -41,8 +41,8 @@ func endAs(ctx workflow.Context, status string, cause error) error {
 	return cause
 }
 
-// endOf sets the final status of a one-step workflow, and returns cause.
-func endOf(ctx workflow.Context, cause error) error {
+// endWithOutcome sets the final status of a one-step workflow, and returns cause.
+func endWithOutcome(ctx workflow.Context, cause error) error {
 	switch {
 	case cause == nil:
 		return endAs(ctx, StatusDone, nil)
@@ -53,13 +53,13 @@ func endOf(ctx workflow.Context, cause error) error {
 	}
 }
 
-// showPause sets the status of a run that has not ended to paused or running.
-func showPause(ctx workflow.Context, res activities.DispatchResult) error {
+// updatePauseStatus sets the status of a run that has not ended to paused or running.
+func updatePauseStatus(ctx workflow.Context, res activities.DispatchResult) error {
 	status, _ := workflow.GetTypedSearchAttributes(ctx).GetKeyword(attrStatus)
-	switch was := status == StatusPaused; {
-	case res.Paused && !was:
+	switch wasPaused := status == StatusPaused; {
+	case res.Paused && !wasPaused:
 		return setStatus(ctx, StatusPaused)
-	case was && !res.Paused && !res.Ended:
+	case wasPaused && !res.Paused && !res.Ended:
 		return setStatus(ctx, StatusRunning)
 	}
 	return nil

@@ -80,7 +80,7 @@ func suiteOf(opts manners.Options) (*manners.Suite, error) {
 func flagNames(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for i, line := range lines {
-		if strings.HasPrefix(line, "case ") {
+		if strings.HasPrefix(line, "unknown case ") {
 			lines[i] = "--only: " + line + "; manners cases lists them"
 			continue
 		}

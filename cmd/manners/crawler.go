@@ -14,12 +14,12 @@ import (
 
 // Times of a crawler that the command runs.
 const (
-	// endMost bounds the time to end after SIGTERM.
-	endMost = 10 * time.Second
+	// endTimeout bounds the time to end after SIGTERM.
+	endTimeout = 10 * time.Second
 	// restartAfter is the pause between a kill and the restart.
 	restartAfter = time.Second
-	// pipeMost bounds how long left-behind child processes may hold the output open.
-	pipeMost = 2 * time.Second
+	// maxPipeTime bounds how long left-behind child processes may hold the output open.
+	maxPipeTime = 2 * time.Second
 )
 
 // crawler is a running crawler.
@@ -31,8 +31,8 @@ type crawler struct {
 
 func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended with its group, and asked first
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environ, out, out, pipeMost
-	apart(cmd)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environ, out, out, maxPipeTime
+	setProcessGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, usagef("start the crawler: %w", err)
 	}
@@ -45,8 +45,8 @@ func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	return c, nil
 }
 
-// how describes how the crawler ended.
-func (c *crawler) how() string {
+// endDescription describes how the crawler ended.
+func (c *crawler) endDescription() string {
 	switch {
 	case c.err == nil:
 		return "well"
@@ -56,13 +56,13 @@ func (c *crawler) how() string {
 	return c.err.Error()
 }
 
-// end terminates the crawler, and kills it after endMost.
+// end terminates the crawler, and kills it after endTimeout.
 func (c *crawler) end() error {
 	err := terminate(c.cmd)
 	select {
 	case <-c.done:
 		return err
-	case <-time.After(endMost):
+	case <-time.After(endTimeout):
 	}
 	err = errors.Join(err, kill(c.cmd))
 	<-c.done
@@ -71,30 +71,30 @@ func (c *crawler) end() error {
 
 // crawl runs the crawler until it ends, the time limit of the flags passes, or the user stops it.
 func (s *session) crawl(ctx context.Context, c *serveCmd) error {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeLimit(ctx)
 	defer cancel()
 	proc, err := s.launch(c)
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
-	killing := s.killing(ctx, c.KillAfter)
+	killTimer := s.newKillTimer(ctx, c.KillAfter)
 	for {
 		select {
 		case <-proc.done:
-			s.happened(manners.Ended)
-			fmt.Fprintf(s.e.stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), proc.how())
-			if killing != nil {
+			s.recordEvent(manners.Ended)
+			fmt.Fprintf(s.e.stderr, "the crawler has ended after %s: %s\n", time.Since(begun).Round(time.Second), proc.endDescription())
+			if killTimer != nil {
 				fmt.Fprintf(s.e.stderr, "the crawler ended before --kill-after %s, and was not killed\n", c.KillAfter)
 			}
 			return nil
 		case <-ctx.Done():
-			s.happened(manners.Stopped)
+			s.recordEvent(manners.Stopped)
 			fmt.Fprintln(s.e.stderr, "stopping the crawler")
 			return proc.end()
-		case <-killing:
-			killing = nil
-			s.happened(manners.Killed)
+		case <-killTimer:
+			killTimer = nil
+			s.recordEvent(manners.Killed)
 			if err := kill(proc.cmd); err != nil {
 				return errors.Join(fmt.Errorf("kill the crawler: %w", err), proc.end())
 			}
@@ -103,7 +103,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 			select {
 			case <-time.After(restartAfter):
 			case <-ctx.Done():
-				s.happened(manners.Stopped)
+				s.recordEvent(manners.Stopped)
 				return nil
 			}
 			if proc, err = s.launch(c); err != nil {
@@ -116,9 +116,9 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 // firstRequestPoll is the interval between killing's checks for the first request.
 const firstRequestPoll = 20 * time.Millisecond
 
-// killing fires once, wait after the crawler's first request, because the time to start differs too
-// much between machines. It is nil if wait is 0.
-func (s *session) killing(ctx context.Context, wait time.Duration) <-chan time.Time {
+// newKillTimer fires once, wait after the crawler's first request, because the time to start
+// differs too much between machines. It is nil if wait is 0.
+func (s *session) newKillTimer(ctx context.Context, wait time.Duration) <-chan time.Time {
 	if wait == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (s *session) killing(ctx context.Context, wait time.Duration) <-chan time.T
 }
 
 func (s *session) launch(c *serveCmd) (*crawler, error) {
-	s.happened(manners.Started)
+	s.recordEvent(manners.Started)
 	return startCrawler(c.Command, s.environ(), s.e.stderr)
 }
 

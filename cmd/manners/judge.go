@@ -41,17 +41,17 @@ func (c *judgeCmd) Run(e *env) (err error) {
 	} else {
 		err = printReport(e, report, c.All)
 	}
-	return errors.Join(err, judgement(report))
+	return errors.Join(err, verdictError(report))
 }
 
-// errNobody reports a run without a request, which proves nothing.
-var errNobody = errors.New("the crawler made no request: no case can be judged")
+// errNoRequests reports a run without a request, which proves nothing.
+var errNoRequests = errors.New("the crawler made no request: no case can be judged")
 
-// judgement returns the error for a report, nil if no standard was broken.
-func judgement(report *manners.Report) error {
+// verdictError returns the error for a report, nil if no standard was broken.
+func verdictError(report *manners.Report) error {
 	switch {
 	case report.Requests == 0:
-		return errNobody
+		return errNoRequests
 	case report.Failed > 0:
 		return fmt.Errorf("%s failed that a standard requires", count(report.Failed, "case"))
 	}
@@ -61,7 +61,7 @@ func judgement(report *manners.Report) error {
 // printReport prints the report, the failures of each group first.
 func printReport(e *env, r *manners.Report, all bool) error {
 	width := widthOf(e.stdout)
-	for _, line := range about(r) {
+	for _, line := range runDescription(r) {
 		fmt.Fprintln(e.stdout, oneLine(line))
 	}
 	for _, g := range manners.Groups() {
@@ -111,14 +111,14 @@ func printFinding(e *env, f manners.Finding, width int) {
 		result = "FAIL"
 	}
 	label := fmt.Sprintf("%-9s  %-7s  ", result, f.Level)
-	room := strings.Repeat(" ", len(label))
+	indent := strings.Repeat(" ", len(label))
 	paragraph(e, label, f.Title, width)
-	paragraph(e, room, f.Reason, width)
-	paragraph(e, room, f.ID+": "+f.Source, width)
+	paragraph(e, indent, f.Reason, width)
+	paragraph(e, indent, f.ID+": "+f.Source, width)
 }
 
-// about returns the lines that describe the judged run.
-func about(r *manners.Report) []string {
+// runDescription returns the lines that describe the judged run.
+func runDescription(r *manners.Report) []string {
 	by := "by the name server"
 	if r.Proxied {
 		by = "through the proxy"
@@ -133,7 +133,7 @@ func about(r *manners.Report) []string {
 		}
 		lines = append(lines, "User-Agent: "+agent)
 	}
-	if r.Cut {
+	if r.Truncated {
 		lines = append(lines, "The log ends in the middle of a line: the run may be incomplete.")
 	}
 	return lines

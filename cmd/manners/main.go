@@ -44,7 +44,7 @@ func main() {
 
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, e *env) int {
-	e.stdout, e.stderr = &plain{to: e.stdout}, &plain{to: e.stderr}
+	e.stdout, e.stderr = &plainWriter{to: e.stdout}, &plainWriter{to: e.stderr}
 	exited := -1
 	parser, err := kong.New(new(cli),
 		kong.Name("manners"),
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	if err != nil {
 		code := report(e.stderr, usagef("%w", err))
 		if !wantsJSON(args) {
-			fmt.Fprintf(e.stderr, "Try: %s --help\n", meant(err))
+			fmt.Fprintf(e.stderr, "Try: %s --help\n", recognizedCommand(err))
 		}
 		return code
 	}
@@ -87,11 +87,11 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// meant returns the command as far as the parser recognized it.
-func meant(err error) string {
+// recognizedCommand returns the command as far as the parser recognized it.
+func recognizedCommand(err error) string {
 	words := []string{"manners"}
-	if wrong, ok := errors.AsType[*kong.ParseError](err); ok && wrong.Context != nil {
-		for _, p := range wrong.Context.Path {
+	if parseErr, ok := errors.AsType[*kong.ParseError](err); ok && parseErr.Context != nil {
+		for _, p := range parseErr.Context.Path {
 			if p.Command != nil {
 				words = append(words, p.Command.Name)
 			}

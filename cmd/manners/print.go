@@ -17,9 +17,9 @@ import (
 	"golang.org/x/term"
 )
 
-// plain is a writer that removes control characters except line ends and tabs, because logs and
-// crawlers may hold any text.
-type plain struct {
+// plainWriter is a writer that removes control characters except line ends and tabs, because logs
+// and crawlers may hold any text.
+type plainWriter struct {
 	mu sync.Mutex
 	to io.Writer
 	// rest is the beginning of a character that the last write split.
@@ -27,13 +27,13 @@ type plain struct {
 }
 
 // Write implements io.Writer.
-func (p *plain) Write(text []byte) (int, error) {
+func (p *plainWriter) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := slices.Concat(p.rest, text)
 	end := len(all)
-	for cut := 1; cut < utf8.UTFMax && cut <= len(all); cut++ {
-		if at := len(all) - cut; utf8.RuneStart(all[at]) {
+	for partial := 1; partial < utf8.UTFMax && partial <= len(all); partial++ {
+		if at := len(all) - partial; utf8.RuneStart(all[at]) {
 			if !utf8.FullRune(all[at:]) {
 				end = at
 			}
@@ -67,7 +67,7 @@ func printable(r rune) rune {
 
 // raw returns the writer beneath a plain writer.
 func raw(w io.Writer) io.Writer {
-	if p, ok := w.(*plain); ok {
+	if p, ok := w.(*plainWriter); ok {
 		return p.to
 	}
 	return w
@@ -99,7 +99,7 @@ func printLines[T any](w io.Writer, list []T) error {
 // paragraph prints a text in lines that fit the terminal. The first line begins with a label; the
 // others are indented to its width.
 func paragraph(e *env, label, text string, width int) {
-	line, room := label, utf8.RuneCountInString(label)
+	line, indent := label, utf8.RuneCountInString(label)
 	flush := func() { fmt.Fprintln(e.stdout, fit(line, width)) }
 	for i, word := range strings.Fields(oneLine(text)) {
 		switch {
@@ -109,7 +109,7 @@ func paragraph(e *env, label, text string, width int) {
 			line += " " + word
 		default:
 			flush()
-			line = strings.Repeat(" ", room) + word
+			line = strings.Repeat(" ", indent) + word
 		}
 	}
 	flush()
@@ -144,44 +144,44 @@ func widthOf(w io.Writer) int {
 // progressLine shows the progress of long work on standard error. It overwrites its line on a
 // terminal, and prints a line from time to time elsewhere.
 type progressLine struct {
-	to       io.Writer
-	terminal bool
-	printed  time.Time
-	drawn    bool
+	to        io.Writer
+	terminal  bool
+	printedAt time.Time
+	isDrawn   bool
 }
 
 func newProgressLine(e *env) *progressLine {
 	_, is := terminal(e.stderr)
-	return &progressLine{to: e.stderr, terminal: is, printed: time.Now()}
+	return &progressLine{to: e.stderr, terminal: is, printedAt: time.Now()}
 }
 
 // Intervals between two updates of a progress line.
 const (
-	drawEvery  = 200 * time.Millisecond
-	printEvery = 10 * time.Second
+	drawInterval  = 200 * time.Millisecond
+	printInterval = 10 * time.Second
 )
 
 // show writes the result of line if enough time has passed.
 func (p *progressLine) show(line func() string) {
-	now, every := time.Now(), printEvery
+	now, every := time.Now(), printInterval
 	if p.terminal {
-		every = drawEvery
+		every = drawInterval
 	}
-	if now.Sub(p.printed) < every {
+	if now.Sub(p.printedAt) < every {
 		return
 	}
-	p.printed = now
+	p.printedAt = now
 	if !p.terminal {
 		fmt.Fprintln(p.to, line())
 		return
 	}
-	p.drawn = true
+	p.isDrawn = true
 	fmt.Fprintf(raw(p.to), "\r%s\x1b[K", fit(line(), widthOf(p.to)))
 }
 
 // clear removes the line from the terminal.
 func (p *progressLine) clear() {
-	if p.drawn {
+	if p.isDrawn {
 		fmt.Fprint(raw(p.to), "\r\x1b[K")
 	}
 }

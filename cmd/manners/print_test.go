@@ -15,12 +15,12 @@ func TestPlain(t *testing.T) {
 	const want = "a\ttitle: [31mred]0;x, 31m, \ufffd31m, ü ツ 👩‍💻\nsecond  line\n"
 
 	var whole, bytewise bytes.Buffer
-	n, err := (&plain{to: &whole}).Write([]byte(text))
+	n, err := (&plainWriter{to: &whole}).Write([]byte(text))
 	require.NoError(t, err)
 	require.Equal(t, len(text), n)
 	require.Equal(t, want, whole.String())
 
-	_, err = io.Copy(&plain{to: &bytewise}, iotest.OneByteReader(bytes.NewReader([]byte(text))))
+	_, err = io.Copy(&plainWriter{to: &bytewise}, iotest.OneByteReader(bytes.NewReader([]byte(text))))
 	require.NoError(t, err)
 	require.Equal(t, want, bytewise.String(), "characters that are cut are put together")
 	require.Equal(t, "a title: [31mred", oneLine("a\ttitle: \x1b[31mred"))

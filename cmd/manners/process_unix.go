@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// apart gives a command its own process group, so that all its children end with it and Ctrl-C does
-// not reach it.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// setProcessGroup gives a command its own process group, so that all its children end with it and
+// Ctrl-C does not reach it.
+func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // terminate sends SIGTERM to all processes of a command.
 func terminate(cmd *exec.Cmd) error { return signalGroup(cmd, syscall.SIGTERM) }

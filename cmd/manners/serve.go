@@ -30,7 +30,7 @@ type serveCmd struct {
 
 // proxyFlag is a flag with an optional value.
 type proxyFlag struct {
-	on      bool
+	enabled bool
 	address string
 }
 
@@ -39,7 +39,7 @@ func (*proxyFlag) IsBool() bool { return true }
 
 // Decode reads the flag; kong calls it.
 func (p *proxyFlag) Decode(ctx *kong.DecodeContext) error { //nolint:unparam // kong wants an error
-	p.on, p.address = true, "127.0.0.1:0"
+	p.enabled, p.address = true, "127.0.0.1:0"
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
 		return nil
 	}
@@ -68,8 +68,8 @@ func (c *serveCmd) check() error {
 	return errors.Join(errs...)
 }
 
-// within returns a context with the time limit of the flags.
-func (c *serveCmd) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeLimit returns a context with the time limit of the flags.
+func (c *serveCmd) withTimeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.For == 0 {
 		return context.WithCancel(ctx)
 	}
@@ -82,7 +82,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	suite, err := suiteOf(manners.Options{
-		Agent: c.Agent, Delay: c.Delay, NameServerPort: c.DNSPort, Only: c.Only, Port: int(c.Port), Proxied: c.Proxy.on,
+		Agent: c.Agent, Delay: c.Delay, NameServerPort: c.DNSPort, Only: c.Only, Port: int(c.Port), Proxied: c.Proxy.enabled,
 	})
 	if err != nil {
 		return err
@@ -95,14 +95,14 @@ func (c *serveCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := s.announce(c); err != nil {
 		return err
 	}
-	stopSaving := s.saveAgainAndAgain()
+	stopSaving := s.startSaving()
 	if len(c.Command) > 0 {
 		err = s.crawl(ctx, c)
 	} else {
 		s.wait(ctx, c)
 	}
 	stopSaving()
-	time.Sleep(settle)
+	time.Sleep(settleTime)
 	run, saveErr := s.save()
 	if err = errors.Join(err, saveErr); err != nil {
 		return err
@@ -121,15 +121,15 @@ func (c *serveCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "To draw it: manners judge %s --html report.html\n", s.log)
-	return judgement(report)
+	return verdictError(report)
 }
 
-// settle bounds the time until the web notices the closed connections of an ended crawler.
-const settle = 200 * time.Millisecond
+// settleTime bounds the time until the web notices the closed connections of an ended crawler.
+const settleTime = 200 * time.Millisecond
 
 // wait shows the progress of a crawler that the user runs.
 func (s *session) wait(ctx context.Context, c *serveCmd) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeLimit(ctx)
 	defer cancel()
 	progress := newProgressLine(s.e)
 	defer progress.clear()
@@ -139,12 +139,12 @@ func (s *session) wait(ctx context.Context, c *serveCmd) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.happened(manners.Stopped)
+			s.recordEvent(manners.Stopped)
 			return
 		case now := <-tick.C:
 			progress.show(func() string {
 				return fmt.Sprintf("%s in %s, %d of %s requested", count(s.web.Requests(), "request"),
-					now.Sub(begun).Round(time.Second), s.hostsAsked.Load(), count(len(s.hosts), "host"))
+					now.Sub(begun).Round(time.Second), s.requestedHosts.Load(), count(len(s.hosts), "host"))
 			})
 		}
 	}

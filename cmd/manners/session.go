@@ -30,7 +30,7 @@ type session struct {
 
 	ca, hostsFile, log, seeds string // files; ca is empty if no site has TLS
 
-	hostsAsked atomic.Int64 // as of the last save
+	requestedHosts atomic.Int64 // as of the last save
 
 	mu     sync.Mutex
 	events []manners.Event
@@ -54,7 +54,7 @@ func (c *serveCmd) open(ctx context.Context, e *env, suite *manners.Suite) (_ *s
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if c.Proxy.on {
+	if c.Proxy.enabled {
 		l, err := listen(ctx, c.Proxy.address)
 		if err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func (c *serveCmd) open(ctx context.Context, e *env, suite *manners.Suite) (_ *s
 	s.head = manners.Head{
 		Options: suite.Options(), Started: s.web.Epoch().Round(0), Crawler: c.Crawler, Version: version(),
 	}
-	if err := errors.Join(s.writeFiles(c.Write), setAside(s.log)); err != nil {
+	if err := errors.Join(s.writeFiles(c.Write), archiveLog(s.log)); err != nil {
 		return nil, err
 	}
 	_, err = s.save() // fails before a crawl of hours if the log cannot be written
@@ -87,13 +87,13 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// setAside renames the log of the previous run if it has requests. It refuses a file that is not a
-// log of manners.
-func setAside(name string) error {
-	switch worth, err := hasRequests(name); {
+// archiveLog renames the log of the previous run if it has requests. It refuses a file that is not
+// a log of manners.
+func archiveLog(name string) error {
+	switch nonEmpty, err := hasRequests(name); {
 	case err != nil:
 		return usagef("--log: %w", err)
-	case !worth:
+	case !nonEmpty:
 		return nil
 	}
 	if err := os.Rename(name, name+".before"); err != nil {
@@ -198,28 +198,28 @@ func (s *session) announce(c *serveCmd) error {
 	return err
 }
 
-// happened records an event of the crawler.
-func (s *session) happened(kind manners.EventKind) {
+// recordEvent records an event of the crawler.
+func (s *session) recordEvent(kind manners.EventKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, manners.Event{At: time.Since(s.web.Epoch()), Kind: kind})
 }
 
-// saveEvery is the interval between writes of a growing log.
-const saveEvery = 3 * time.Second
+// saveInterval is the interval between writes of a growing log.
+const saveInterval = 3 * time.Second
 
-// saveAgainAndAgain writes the log from time to time, until the returned function is called. It
+// startSaving writes the log from time to time, until the returned function is called. It
 // writes a log that takes long less often.
-func (s *session) saveAgainAndAgain() (stop func()) {
+func (s *session) startSaving() (stop func()) {
 	done := make(chan struct{})
 	var saving sync.WaitGroup
 	saving.Go(func() {
-		saved, every, told := 0, saveEvery, false
+		saved, interval, warned := 0, saveInterval, false
 		for {
 			select {
 			case <-done:
 				return
-			case <-time.After(every):
+			case <-time.After(interval):
 			}
 			requests := s.web.Requests()
 			if requests == saved {
@@ -227,11 +227,11 @@ func (s *session) saveAgainAndAgain() (stop func()) {
 			}
 			begun := time.Now()
 			_, err := s.save()
-			every = max(saveEvery, 20*time.Since(begun))
+			interval = max(saveInterval, 20*time.Since(begun))
 			if err == nil {
-				saved, told = requests, false
-			} else if !told {
-				told = true
+				saved, warned = requests, false
+			} else if !warned {
+				warned = true
 				fmt.Fprintln(s.e.stderr, "could not write the log, will retry:", err)
 			}
 		}
@@ -256,7 +256,7 @@ func (s *session) save() (manners.Run, error) {
 		host, _, _ := strings.Cut(r.Host, ":")
 		delete(names, host)
 	}
-	s.hostsAsked.Store(int64(len(s.hosts) - len(names)))
+	s.requestedHosts.Store(int64(len(s.hosts) - len(names)))
 	return run, writeFile("--log", s.log, run.Write)
 }
 

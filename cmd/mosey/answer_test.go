@@ -36,8 +36,8 @@ func TestChangesAsJSON(t *testing.T) {
 		t.Helper()
 		var got command.Change
 		r.Decode(&got, append(args, "--json")...)
-		require.NotContains(t, got.Says, "\n")
-		want.Says = got.Says
+		require.NotContains(t, got.Message, "\n")
+		want.Message = got.Message
 		if !want.Until.IsZero() {
 			require.WithinDuration(t, want.Until, got.Until, time.Minute)
 			want.Until = got.Until
@@ -45,18 +45,18 @@ func TestChangesAsJSON(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	run := r.run.Name
-	says(command.Change{Did: "paused", Domain: aDomain, Until: time.Now().Add(time.Hour)}, "pause", aDomain, "--reason", "x", "--until", "1h")
-	says(command.Change{Did: "blocked", Domain: aDomain}, "block", aDomain, "--reason", "x")
-	says(command.Change{Did: "lifted", Domain: aDomain, Still: reasons.Blocked}, "resume", aDomain)
-	says(command.Change{Did: "lifted", Domain: aDomain}, "unblock", aDomain)
-	says(command.Change{Did: "stopped", Domain: aDomain}, "stop", aDomain)
-	says(command.Change{Did: "set", Domain: aDomain}, "set", aDomain, "--delay", "5s")
-	says(command.Change{Did: "paused", Run: run}, "pause", "run:"+run, "--reason", "x")
-	says(command.Change{Did: "set", Run: run}, "set", "run:"+run, "delay=5s")
-	says(command.Change{Did: "resumed", Run: run}, "resume", "run:"+run)
-	says(command.Change{Did: "stopped", Run: run}, "stop", "run:"+run)
-	says(command.Change{Did: "added", List: "allow", Count: new(int64(1))}, "list", "add", "allow", "b.example")
-	says(command.Change{Did: "removed", List: "allow", Count: new(int64(1))}, "list", "remove", "allow", "--all")
-	says(command.Change{Did: "pending", Run: run, Count: new(int64(0))}, "recrawl", "--run", run, "--older-than", "30d")
-	says(command.Change{Did: "migrated", Count: new(int64(0))}, "migrate")
+	says(command.Change{Action: "paused", Domain: aDomain, Until: time.Now().Add(time.Hour)}, "pause", aDomain, "--reason", "x", "--until", "1h")
+	says(command.Change{Action: "blocked", Domain: aDomain}, "block", aDomain, "--reason", "x")
+	says(command.Change{Action: "lifted", Domain: aDomain, RemainingReason: reasons.Blocked}, "resume", aDomain)
+	says(command.Change{Action: "lifted", Domain: aDomain}, "unblock", aDomain)
+	says(command.Change{Action: "stopped", Domain: aDomain}, "stop", aDomain)
+	says(command.Change{Action: "set", Domain: aDomain}, "set", aDomain, "--delay", "5s")
+	says(command.Change{Action: "paused", Run: run}, "pause", "run:"+run, "--reason", "x")
+	says(command.Change{Action: "set", Run: run}, "set", "run:"+run, "delay=5s")
+	says(command.Change{Action: "resumed", Run: run}, "resume", "run:"+run)
+	says(command.Change{Action: "stopped", Run: run}, "stop", "run:"+run)
+	says(command.Change{Action: "added", List: "allow", Count: new(int64(1))}, "list", "add", "allow", "b.example")
+	says(command.Change{Action: "removed", List: "allow", Count: new(int64(1))}, "list", "remove", "allow", "--all")
+	says(command.Change{Action: "pending", Run: run, Count: new(int64(0))}, "recrawl", "--run", run, "--older-than", "30d")
+	says(command.Change{Action: "migrated", Count: new(int64(0))}, "migrate")
 }

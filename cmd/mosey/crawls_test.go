@@ -31,7 +31,7 @@ func TestCrawls(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.Print("crawls", "--since", "1h"), "\n"))
 	require.Empty(t, r.Print("crawls", "--since", time.Now().Add(time.Hour).Format(time.RFC3339)))
 	require.Empty(t, r.Print("crawls", "--domain", "other.example"))
-	var newest report.Crawl
+	var newest report.Attempt
 	require.NoError(t, json.Unmarshal([]byte(strings.Split(r.Print("crawls", "--json", "--domain", aDomain), "\n")[0]), &newest))
 	require.Equal(t, 404, newest.StatusCode)
 	require.Equal(t, aDomain, newest.Domain)

@@ -45,7 +45,7 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	if d.List {
 		return d.list(e, checks)
 	}
-	p := &doctor.Patient{Environ: e.Environ, Fetch: d.FetchFlags, Identity: d.IdentityFlags, Ports: []doctor.Port{
+	p := &doctor.Target{Environ: e.Environ, Fetch: d.FetchFlags, Identity: d.IdentityFlags, Ports: []doctor.Port{
 		{Number: stack.TemporalPortDefault, For: "Temporal"}, {Number: stack.UIPortDefault, For: "its UI"},
 	}}
 	if e.Environ.Get("DATABASE_URL") == "" || wiring.TemporalAddress(e.Environ) == "" {
@@ -55,7 +55,7 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	progress := command.NewProgressLine(e)
 	p.Progress = func(line string) { progress.Show(func(time.Time) string { return line }) }
-	dialing, cancel := context.WithTimeout(ctx, reachTemporal)
+	dialing, cancel := context.WithTimeout(ctx, temporalTimeout)
 	p.Client, p.NoTemporal = command.DialTemporal(dialing, e)
 	cancel()
 	if p.Client != nil {
@@ -63,18 +63,18 @@ func (d *doctorCmd) Run(ctx context.Context, e *command.Env) error {
 	} else if p.NoTemporal == nil {
 		p.NoTemporal = doctor.Absent("no running Temporal found: mosey up starts one, and TEMPORAL_ADDRESS names another")
 	}
-	return withPatientsStore(ctx, e, p, func() error {
-		return command.Examine(ctx, e, p, checks, command.Examination{JSON: d.JSON, Mend: d.Repair, Progress: progress})
+	return withTargetStore(ctx, e, p, func() error {
+		return command.Examine(ctx, e, p, checks, command.Examination{JSON: d.JSON, Repair: d.Repair, Progress: progress})
 	})
 }
 
-const reachTemporal = 5 * time.Second
+const temporalTimeout = 5 * time.Second
 
-// withPatientsStore opens the database, with any schema, or records the reason for its absence.
-func withPatientsStore(ctx context.Context, e *command.Env, p *doctor.Patient, fn func() error) error {
+// withTargetStore opens the database, with any schema, or records the reason for its absence.
+func withTargetStore(ctx context.Context, e *command.Env, p *doctor.Target, fn func() error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
 		// a check reports missing programs; nothing is downloaded for it
-		if _, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir}); err != nil {
+		if _, err := postgres.PreviewStart(ctx, postgres.Config{Dir: p.DataDir}); err != nil {
 			p.NoStore = doctor.Absent("the embedded database cannot be started: see the check programs")
 			return fn()
 		}
@@ -93,7 +93,7 @@ func withPatientsStore(ctx context.Context, e *command.Env, p *doctor.Patient, f
 	switch {
 	case opened:
 		return err
-	case errors.Is(err, command.ErrNothingYet):
+	case errors.Is(err, command.ErrNoDatabase):
 		p.NoStore = doctor.Absent(err.Error())
 	default:
 		p.NoStore = err

@@ -35,7 +35,7 @@ func TestDoctorOnAFreshMachine(t *testing.T) {
 func TestDoctorFailsForAFault(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.Setenv("DATABASE_URL", dbtest.Bare(t))
+	h.Setenv("DATABASE_URL", dbtest.UnmigratedURL(t))
 	r := h.Execute("doctor", "--only", "schema")
 	require.Equal(t, 1, r.Code)
 	output.ContainsOnSameLine(t, r.Stdout, "fault", "schema")

@@ -93,8 +93,8 @@ func documentTexts(t *testing.T) map[string]string {
 	return texts
 }
 
-// requireSettings requires that each NAME=VALUE that sets something of a run is a setting, with a value
-// in its bounds.
+// requireSettings requires that each NAME=VALUE that sets something of a run is a setting, with a
+// value in its bounds.
 func requireSettings(t *testing.T, args []string, document string) {
 	t.Helper()
 	isSet := len(args) > 1 && args[0] == "set" && strings.HasPrefix(args[1], "run:")
@@ -107,8 +107,8 @@ func requireSettings(t *testing.T, args []string, document string) {
 	}
 }
 
-// Every variable of Mosey that a document names is that of a flag, or another that a file of Docker, a
-// benchmark or a test reads.
+// Every variable of Mosey that a document names is that of a flag, or another that a file of
+// Docker, a benchmark or a test reads.
 func TestVariablesInDocuments(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}

@@ -21,8 +21,8 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// Of the domains one is forgotten, and the other two are not. The beginnings of words are those that
-// stems have.
+// Of the domains one is forgotten, and the other two are not. The beginnings of words are those
+// that stems have.
 const (
 	leaver, stayer, cdn = "leaver.test", "stayer.test", "cdn.test"
 
@@ -223,7 +223,7 @@ func TestForget(t *testing.T) {
 
 	var done command.Change
 	f.Decode(&done, append(forget, "--json")...)
-	require.Equal(t, "forgotten", done.Did)
+	require.Equal(t, "forgotten", done.Action)
 	require.Equal(t, leaver, done.Domain)
 	require.Positive(t, *done.Count)
 	f.requireGone(f.stored())
@@ -271,8 +271,8 @@ func TestForgetWithoutTheImageStore(t *testing.T) {
 	f.requireOthers(f.stored())
 }
 
-// A request in flight is waited for, and what it has read is erased, too; an image on another host is
-// not asked for any more that only the domain names.
+// A request in flight is waited for, and what it has read is erased, too; an image on another host
+// is not asked for any more that only the domain names.
 func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
 	form.Long(t)
 	t.Parallel()

@@ -18,7 +18,7 @@ func TestHintsRepeatTheDataDirectory(t *testing.T) {
 	require.Contains(t, r.Print("pause", "run:small-web", "--reason", "x"), "To undo it:\n  "+at+"resume run:small-web\n")
 	var change command.Change
 	r.Decode(&change, "stop", "run:small-web", "--json")
-	require.Contains(t, change.Says, "To resume it: "+at+"resume run:small-web")
+	require.Contains(t, change.Message, "To resume it: "+at+"resume run:small-web")
 	require.Contains(t, r.Print("status", "small-web"), "Settings ("+at+"set run:NAME key=value)")
 	require.Contains(t, r.Print("seed", aPage+"third"), "To crawl them:\n  "+at+"crawl --run default\n")
 	r.Refuse([]string{"resume", "run:nobody"}, `run "nobody" does not exist; `+at+"status lists all")

@@ -59,7 +59,7 @@ func (p publisher) did(more ...string) (did []string) {
 	for _, f := range doc.Files {
 		name, err := filepath.Rel(p.folder, f.File)
 		require.NoError(p.t, err)
-		did = append(did, f.Did+" "+filepath.ToSlash(name))
+		did = append(did, f.Action+" "+filepath.ToSlash(name))
 	}
 	return did
 }

@@ -116,7 +116,7 @@ func TestDomain(t *testing.T) {
 		})
 		r.fetched(crawl.Attempt{
 			Outcome: crawl.OutcomeBlocked5xx, StatusCode: 503, Error: "overloaded",
-			Health: &crawl.Health{Samples: []crawl.Sample{{Took: settings.Duration(time.Second), Error: true}}},
+			Health: &crawl.Health{Samples: []crawl.Sample{{Duration: settings.Duration(time.Second), Error: true}}},
 		})
 		r.control(crawl.Control{Type: crawl.ControlPause, Reason: "the owner asked"})
 		r.exec("UPDATE domains SET next_crawl_after = now() + interval '1 day'")
@@ -174,10 +174,10 @@ func TestPage(t *testing.T) {
 		})
 		require.NoError(t, err)
 		r.slot(0, "")
-		r.fetched(crawl.Attempt{IP: "192.0.2.1", Duration: crawl.Span(120 * time.Millisecond), Page: &crawl.PageUpdate{
+		r.fetched(crawl.Attempt{IP: "192.0.2.1", Duration: crawl.ElapsedMillis(120 * time.Millisecond), Page: &crawl.PageUpdate{
 			Signals: &crawl.Signals{Title: "A title", Canonical: aOrigin + "/canonical"}, NoIndex: true,
 			Usage: json.RawMessage(`{"noindex":"meta robots"}`),
-			Visit: &crawl.VisitUpdate{Fresh: crawl.Millis(time.Hour)}, Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
+			Visit: &crawl.VisitUpdate{FreshnessLifetime: crawl.Millis(time.Hour)}, Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
 		}, Redirect: true, Links: []crawl.Link{{URL: aOrigin + "/next", Domain: aDomain, Origin: aOrigin}}})
 		out := r.Print("page", "https://A.example")
 		output.ContainsOnSameLine(t, out, "url ", aPage)
@@ -233,7 +233,7 @@ func TestOutput(t *testing.T) {
 	t.Run("IsNotMadeFromASchemaThatIsNotOurs", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		h.Setenv("DATABASE_URL", dbtest.Bare(t))
+		h.Setenv("DATABASE_URL", dbtest.UnmigratedURL(t))
 		h.Fail([]string{"status"}, "the database has schema version 0, but this program needs ", ": run mosey migrate")
 		newer, store := newHarnessWithDatabase(t)
 		_, err := store.Pool().Exec(t.Context(), "UPDATE installation SET min_schema_version = 1000")

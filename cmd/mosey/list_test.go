@@ -22,10 +22,10 @@ func TestList(t *testing.T) {
 		require.Equal(t, "No entries on the allow or block list.\n", r.Print("list", "show"))
 		require.Equal(t, "2 entries on the block list, 2 new.\n",
 			r.Print("list", "add", "block", "www.A.example", "192.0.2.7", "--reason", "the owner asked"))
-		output.ContainsOnSameLine(t, r.Print("list", "show"), "block", "a.example", command.Whoami(), "the owner asked")
+		output.ContainsOnSameLine(t, r.Print("list", "show"), "block", "a.example", command.CurrentUser(), "the owner asked")
 		require.Equal(t, "No entries on the allow list.\n", r.Print("list", "show", "allow"))
-		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+command.Whoami()+": the owner asked")
-		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+command.Whoami())
+		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+command.CurrentUser()+": the owner asked")
+		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+command.CurrentUser())
 		require.Equal(t, "1 entry removed from the block list.\n", r.Print("list", "remove", "block", aDomain))
 		r.Fail([]string{"list", "remove", "block", aDomain}, "a.example is not on the block list: mosey list show block shows the entries")
 		require.NotContains(t, r.Print("why", aDomain), "list")

@@ -123,14 +123,14 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	}
 	if err != nil {
 		code := wiring.Fail(e.Stderr, "mosey", wiring.Usagef("%w", err))
-		fmt.Fprintf(e.Stderr, "Try: %s --help\n", meant(err))
+		fmt.Fprintf(e.Stderr, "Try: %s --help\n", recognizedCommand(err))
 		return code
 	}
 	e.DataDir, e.Log = c.DataDir, c.LogFlags
 	e.TakeFlags(kctx)
-	e.Stderr = wiring.Edited(e.Stderr, e.Hint)
+	e.Stderr = wiring.PlainEdited(e.Stderr, e.Hint)
 	if !wantsJSON(kctx) {
-		e.Stdout = wiring.Edited(e.Stdout, e.Hint)
+		e.Stdout = wiring.PlainEdited(e.Stdout, e.Hint)
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	if err := kctx.Run(e); err != nil {
@@ -167,11 +167,11 @@ func hideRare(app *kong.Application) {
 	}
 }
 
-// meant returns the part of a wrong command line that was understood.
-func meant(err error) string {
+// recognizedCommand returns the part of a wrong command line that was understood.
+func recognizedCommand(err error) string {
 	words := []string{"mosey"}
-	if wrong, ok := errors.AsType[*kong.ParseError](err); ok && wrong.Context != nil {
-		for _, p := range wrong.Context.Path {
+	if parseErr, ok := errors.AsType[*kong.ParseError](err); ok && parseErr.Context != nil {
+		for _, p := range parseErr.Context.Path {
 			if p.Command != nil {
 				words = append(words, p.Command.Name)
 			}

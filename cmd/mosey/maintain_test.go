@@ -77,10 +77,10 @@ func TestMaintain(t *testing.T) {
 	require.Contains(t, dry, "1 image missing: to mark\n")
 	require.Contains(t, dry, "1 object not Mosey's: unchanged\n")
 	require.FileExists(t, old)
-	var found images.Maintained
+	var found images.MaintainResult
 	i.Decode(&found, "maintain", "--dry-run", "--json")
-	require.Equal(t, images.Maintained{
-		Objects: 11, Bytes: found.Bytes, Orphans: 1, OrphanBytes: 13, Leftovers: 2, LeftoverBytes: 12, Lost: 1, Others: 1, DryRun: true,
+	require.Equal(t, images.MaintainResult{
+		Objects: 11, Bytes: found.Bytes, Orphans: 1, OrphanBytes: 13, Leftovers: 2, LeftoverBytes: 12, Missing: 1, Foreign: 1, DryRun: true,
 	}, found)
 	require.NotZero(t, i.docs("images")["/harbour.png"].StoredAt, "nothing is noted")
 
@@ -102,7 +102,7 @@ func TestMaintain(t *testing.T) {
 
 	i.Decode(&found, "maintain", "--json")
 	require.Zero(t, found.Orphans)
-	require.Zero(t, found.Lost, "it is noted once")
+	require.Zero(t, found.Missing, "it is noted once")
 
 	asked := len(i.site.Log().Pages())
 	r := i.Execute(i.crawl(i.url("/"), "--run", "again", "--set", "min_refetch=0s")...)
@@ -215,9 +215,9 @@ func TestAKillLeavesNoImageWithoutItsObject(t *testing.T) {
 	require.NotZero(t, i.docs("images")["/a.png"].StoredAt)
 	require.FileExists(t, object)
 	ageRows(t, store)
-	var found images.Maintained
+	var found images.MaintainResult
 	h.Decode(&found, "maintain", "--json")
-	require.Equal(t, images.Maintained{Objects: 2, Bytes: found.Bytes}, found)
+	require.Equal(t, images.MaintainResult{Objects: 2, Bytes: found.Bytes}, found)
 	output.ContainsOnSameLine(t, h.Print("page", i.url("/a.png")), string(crawl.OutcomeSuccess))
 	require.NotContains(t, out.String(), "panic")
 }

@@ -33,7 +33,7 @@ func TestMigratePreparesTemporal(t *testing.T) {
 		output.ContainsOnSameLine(t, h.Print("doctor", "--only", "attributes"), "ok", "attributes", "all attributes exist")
 		var change command.Change
 		h.Decode(&change, "migrate", "--json")
-		require.Equal(t, "migrated", change.Did)
+		require.Equal(t, "migrated", change.Action)
 		s := newSite(t, 1, 2)
 		wait.Until(t, func() bool { return h.Execute(s.crawl(s.Seeds()[0])...).Code == 0 }, patience, time.Second,
 			"a new namespace takes some seconds")
@@ -63,7 +63,7 @@ func TestMigratePreparesTemporal(t *testing.T) {
 	t.Run("DoesNotNeedTemporal", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		h.Setenv("DATABASE_URL", dbtest.Bare(t))
+		h.Setenv("DATABASE_URL", dbtest.UnmigratedURL(t))
 		h.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
 		r := h.Execute("migrate")
 		require.Zero(t, r.Code, r.Stderr)
@@ -78,7 +78,7 @@ func TestMigrate(t *testing.T) {
 	t.Run("BringsAFreshDatabaseToTheNewestSchemaOnce", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		h.Setenv("DATABASE_URL", dbtest.Bare(t))
+		h.Setenv("DATABASE_URL", dbtest.UnmigratedURL(t))
 		require.Regexp(t, `\Aschema version \d+, [1-9]\d* migrations? applied\n\z`, h.Print("migrate"))
 		require.Regexp(t, `\Aschema version \d+, 0 migrations applied\n\z`, h.Print("migrate"))
 		require.Zero(t, h.Execute("status").Code)

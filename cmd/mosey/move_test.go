@@ -121,7 +121,8 @@ func TestMove(t *testing.T) {
 
 		did := r.Execute("export", "crawls", "--out", dir+"/", "--before", aYear, "--move")
 		require.Zero(t, did.Code, did.Stderr)
-		// of each page's five attempts in that time: the first is its entry to the run, and the only timeout stays
+		// of each page's five attempts in that time: the first is its entry to the run, and the only
+		// timeout stays
 		moved := r.moved(dir)
 		require.Len(t, moved, 20*3+100)
 		output.ContainsOnSameLine(t, did.Stderr, "160 crawls in 1 file", "160 deleted from the database")

@@ -53,8 +53,8 @@ func TestNamespaceOfAnotherDatabase(t *testing.T) {
 	h.Fail(s.crawl(s.Seeds()[0]), "belongs to the database "+identityOf(t, other))
 }
 
-// Two Moseys crawl at the same time, each with a database and a namespace of its own in one Temporal.
-// Nothing of one is the other's: no row, no workflow, no request and no schedule.
+// Two Moseys crawl at the same time, each with a database and a namespace of its own in one
+// Temporal. Nothing of one is the other's: no row, no workflow, no request and no schedule.
 func TestTwoMoseysShareATemporal(t *testing.T) {
 	t.Parallel()
 	const runs, pages = 2, 20

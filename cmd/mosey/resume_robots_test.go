@@ -15,8 +15,8 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// A robots.txt that could not be read is requested again at the time that is shown, however often the
-// run is started meanwhile. A person may have it requested sooner.
+// A robots.txt that could not be read is requested again at the time that is shown, however often
+// the run is started meanwhile. A person may have it requested sooner.
 func TestResumeKeepsTheTimeOfRobots(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithStack(t)
@@ -33,7 +33,7 @@ func TestResumeKeepsTheTimeOfRobots(t *testing.T) {
 	// as after further tries, which take minutes
 	_, err := store.SaveRobots(t.Context(), crawl.Robots{
 		Origin: origin, Domain: siteDomain, Agent: "mosey", Verdict: crawl.RobotsUnreachable, StatusCode: 503,
-		Reason: "answered 503", Failed: true, Fresh: crawl.Millis(time.Hour),
+		Reason: "answered 503", Failed: true, Lifetime: crawl.Millis(time.Hour),
 	})
 	require.NoError(t, err)
 	put, err := store.Robots(t.Context(), origin)

@@ -50,7 +50,7 @@ func TestResumeCommand(t *testing.T) {
 		var all []string
 		for _, f := range parser.Model.Flags {
 			if f.Name != "help" {
-				require.False(t, command.StoredWithRun(f), f.Name)
+				require.False(t, command.IsRunFlag(f), f.Name)
 				all = append(all, f.Name)
 			}
 		}

@@ -66,8 +66,8 @@ func (r *rows) exec(sql string, args ...any) {
 func (r *rows) robots(of crawl.Robots) *rows {
 	r.t.Helper()
 	of.Origin, of.Domain, of.Agent = aOrigin, aDomain, crawl.ProductToken
-	if of.Fresh == 0 {
-		of.Fresh = crawl.Millis(24 * time.Hour)
+	if of.Lifetime == 0 {
+		of.Lifetime = crawl.Millis(24 * time.Hour)
 	}
 	_, err := r.store.SaveRobots(r.t.Context(), of)
 	require.NoError(r.t, err)
@@ -106,7 +106,7 @@ func (r *rows) begin() int64 {
 	require.NotNil(r.t, c, "nothing is due")
 	lease, err := r.store.Begin(r.t.Context(), crawl.Start{
 		CrawlID: c.ID, RunID: r.run.ID, Domain: aDomain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
-		Shared: []crawl.SharedSlot{}, Hold: crawl.Millis(time.Minute), Span: crawl.Millis(time.Second), Claim: crawl.Millis(time.Minute),
+		Shared: []crawl.SharedSlot{}, SlotHold: crawl.Millis(time.Minute), MaxDuration: crawl.Millis(time.Second), ClaimDuration: crawl.Millis(time.Minute),
 	})
 	require.NoError(r.t, err)
 	require.True(r.t, lease.Granted, "%+v", lease)
@@ -130,5 +130,6 @@ func (r *rows) fetched(a crawl.Attempt) *rows {
 	return r
 }
 
-// closedWindow is a window that is closed now and for a day. All tests have the same, also past midnight.
+// closedWindow is a window that is closed now and for a day. All tests have the same, also past
+// midnight.
 var closedWindow = time.Now().UTC().Add(72 * time.Hour).Weekday().String()[:3] + " 10:00-11:00 UTC"

@@ -23,7 +23,7 @@ func TestRuns(t *testing.T) {
 		r.Print("pause", "run:small-web", "--reason", "a quiet night")
 		out := r.Print("status")
 		output.ContainsOnSameLine(t, out, "RUN", "STATUS", "PENDING", "REASON")
-		output.ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+command.Whoami()+": a quiet night")
+		output.ContainsOnSameLine(t, out, "small-web", "paused", "paused by "+command.CurrentUser()+": a quiet night")
 		var p report.Progress
 		r.Decode(&p, "status", "--json")
 		require.Equal(t, crawl.RunPaused, p.Status)
@@ -77,7 +77,7 @@ func TestRuns(t *testing.T) {
 		run, err := r.store.Run(t.Context(), "small-web")
 		require.NoError(t, err)
 		require.Equal(t, time.Minute, time.Duration(*run.Settings.Delay))
-		output.ContainsOnSameLine(t, r.Print("status", "small-web"), command.Whoami(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
+		output.ContainsOnSameLine(t, r.Print("status", "small-web"), command.CurrentUser(), "set", "delay=10s → 1m0s max_pages=-1 → 7 they asked")
 		r.Print("stop", "run:small-web")
 		output.ContainsOnSameLine(t, r.Print("set", "run:small-web", "max_pages=9"), "It is stopped. To resume it:")
 		r.Refuse([]string{"set", "run:small-web", "max_pages=many"}, `set run:small-web: `, `max_pages "many": want a number`)

@@ -45,11 +45,11 @@ func TestSchedule(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, changes[0].SetBy, "the workflow schedule/weekly")
 
-		var list []workflows.Scheduled
+		var list []workflows.ScheduleInfo
 		wait.Until(t, func() bool {
 			list = nil
 			for line := range strings.Lines(h.Print("schedule", "--json")) {
-				var one workflows.Scheduled
+				var one workflows.ScheduleInfo
 				require.NoError(t, json.Unmarshal([]byte(line), &one))
 				list = append(list, one)
 			}
@@ -69,7 +69,7 @@ func TestSchedule(t *testing.T) {
 		h := newHarness(t)
 		for want, args := range map[string][]string{
 			"want either every or cron":                           {"x", "https://example.org/"},
-			"give seeds (--source or URLs) or --older-than":    {"x", "--every", "1h"},
+			"give seeds (--source or URLs) or --older-than":       {"x", "--every", "1h"},
 			"every 1s: want 1m0s or more":                         {"x", "https://example.org/", "--every", "1s"},
 			`--older-than "old"`:                                  {"x", "--older-than", "old", "--every", "1h"},
 			"older_than: want a positive duration":                {"x", "--older-than", "0d", "--every", "1h"},

@@ -77,8 +77,8 @@ func (a *authority) issue(name string, until time.Time) (cert, key string) {
 	return cert, key
 }
 
-// guarded is a Temporal behind a proxy with TLS, as Temporal Cloud is: it wants a client certificate of
-// an authority, or an API key.
+// guarded is a Temporal behind a proxy with TLS, as Temporal Cloud is: it wants a client
+// certificate of an authority, or an API key.
 type guarded struct {
 	address string
 	// calls counts those that were passed on.

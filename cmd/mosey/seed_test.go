@@ -154,7 +154,8 @@ func TestSeedDownloads(t *testing.T) {
 func TestSeedGoesOnWhereItWasInterrupted(t *testing.T) {
 	t.Parallel()
 	h, store := newHarnessWithDatabase(t)
-	// Three chunks of 5,000 seeds are stored at once: those under way at the interruption must not be the last.
+	// Three chunks of 5,000 seeds are stored at once: those under way at the interruption must not be
+	// the last.
 	const all = 30_000
 	var list strings.Builder
 	for i := range all {

@@ -18,7 +18,7 @@ func TestStartDomain(t *testing.T) {
 	t.Parallel()
 	h, _ := newHarnessWithStack(t)
 	c := h.client()
-	starter := workflows.Starter{Client: c, Page: "http://127.0.0.1:8470"}
+	starter := workflows.Starter{Client: c, PageURL: "http://127.0.0.1:8470"}
 	require.NoError(t, starter.StartDomain(t.Context(), "example.org", "small-web", settings.PagesPerActivityAuto))
 	require.Empty(t, wakes(t, c))
 	first, err := c.GetWorkflowHistory(t.Context(), crawl.DomainWorkflowID("example.org"), "", false,

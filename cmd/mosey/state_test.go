@@ -19,10 +19,10 @@ import (
 func (r *rows) worker() *rows {
 	r.t.Helper()
 	id, err := r.store.StartWorker(r.t.Context(), crawl.Worker{
-		Identity: "mosey/1 7@host", Host: "host", Version: "1", Role: "all", Most: 256, Span: 35 * time.Second,
+		Identity: "mosey/1 7@host", Host: "host", Version: "1", Role: "all", MaxFetches: 256, MaxRequestDuration: 35 * time.Second,
 	})
 	require.NoError(r.t, err)
-	_, err = r.store.RenewShare(r.t.Context(), id, crawl.WorkerUse{Asked: 1})
+	_, err = r.store.RenewShare(r.t.Context(), id, crawl.WorkerUse{CallCount: 1})
 	require.NoError(r.t, err)
 	return r
 }

@@ -43,7 +43,7 @@ func TestLastWords(t *testing.T) {
 		end := last[len(last)-1]
 		require.EqualValues(t, 10, end.Success)
 		require.EqualValues(t, 5, end.Call.Success)
-		require.EqualValues(t, 5, end.Call.Asked)
+		require.EqualValues(t, 5, end.Call.RequestCount)
 	})
 
 	t.Run("SayWhyPagesAreSkipped", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestLastWords(t *testing.T) {
 		output.ContainsOnSameLine(t, h.Print("status", "default"), "  site-002.test: paused: set by ", ": a quiet night")
 		var p report.Progress
 		h.Decode(&p, "status", "default", "--json")
-		require.Equal(t, 1, p.TroubledTotal)
+		require.Equal(t, 1, p.ObstacleTotal)
 		h.Refuse([]string{"status", "other"}, `run "other" does not exist`)
 	})
 }

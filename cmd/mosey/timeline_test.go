@@ -27,8 +27,8 @@ type bar struct {
 	failure string
 }
 
-// A site in trouble: its timeline names each request by the page that was requested, also where Temporal
-// has made another attempt, and each timer by its reason.
+// A site in trouble: its timeline names each request by the page that was requested, also where
+// Temporal has made another attempt, and each timer by its reason.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	h, _ := newHarnessWithStack(t)

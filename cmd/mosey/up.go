@@ -22,7 +22,7 @@ type upCmd struct {
 
 func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
-	u.ImagesIn = u.ImageStore
+	u.ImageLocation = u.ImageStore
 	c, err := crawler.Open(ctx, e, u.ListenFlags, logger, func(s string) { fmt.Fprintln(e.Stderr, s) })
 	if err != nil {
 		return err
@@ -32,12 +32,12 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		if err := c.StartWorker(ctx, e, u.FetchFlags); err != nil {
 			return err
 		}
-		if warning := u.NoContact(); warning != "" {
+		if warning := u.ContactWarning(); warning != "" {
 			fmt.Fprintln(e.Stderr, "Warning: "+warning+".")
 		}
 	}
 	if c.Web != nil {
-		fmt.Fprintf(e.Stdout, "Web page   %s\n", c.Web.SignedIn("/"))
+		fmt.Fprintf(e.Stdout, "Web page   %s\n", c.Web.SignInURL("/"))
 	}
 	fmt.Fprintf(e.Stdout, "Temporal   %s\n", c.Stack.TemporalAddress)
 	if c.Stack.UIURL != "" {
@@ -56,13 +56,13 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		"Ctrl-C stops Mosey.\n", c.Stack.TemporalAddress)
 	select {
 	case <-ctx.Done():
-	case err = <-c.Behind():
+	case err = <-c.Outdated():
 	}
 	fmt.Fprintln(e.Stderr, "Stopping after the requests in flight.")
 	return err
 }
 
-type migrateCmd struct{ command.Answer }
+type migrateCmd struct{ command.ChangePrinter }
 
 // Run migrates the database of DATABASE_URL or the data directory. If the environment names a
 // Temporal, it also creates its namespace and search attributes.
@@ -75,9 +75,9 @@ func (m *migrateCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	says := append([]string{fmt.Sprintf("schema version %d, %s applied", schema.Current, explain.Count(int64(applied), "migration"))},
+	lines := append([]string{fmt.Sprintf("schema version %d, %s applied", schema.Current, explain.Count(int64(applied), "migration"))},
 		prepared...)
-	return m.Tell(e, command.Change{Did: "migrated", Count: new(int64(applied)), Says: strings.Join(says, "\n")})
+	return m.Print(e, command.Change{Action: "migrated", Count: new(int64(applied)), Message: strings.Join(lines, "\n")})
 }
 
 type serveCmd struct {
@@ -94,7 +94,7 @@ func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	logger := e.NewLogger(e.Stderr, slog.LevelWarn)
 	return command.WithWeb(ctx, e, logger, s.ReadOnly || s.Public != "", func(o command.WebOptions) (err error) {
-		if o.Images, err = command.ImageStoreOf(e, s.ImageStore); err != nil {
+		if o.Images, err = command.ImageLocation(e, s.ImageStore); err != nil {
 			return err
 		}
 		o.SearchOnly = s.Public == "search"
@@ -103,7 +103,7 @@ func (s *serveCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, web.Close()) }()
-		fmt.Fprintf(e.Stdout, "Web page   %s\nCtrl-C stops the server.\n", web.SignedIn("/"))
+		fmt.Fprintf(e.Stdout, "Web page   %s\nCtrl-C stops the server.\n", web.SignInURL("/"))
 		<-ctx.Done()
 		return nil
 	})

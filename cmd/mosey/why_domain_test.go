@@ -119,7 +119,7 @@ func TestWhyDomain(t *testing.T) {
 		},
 		"HasAVisitTimeThatIsOver": {
 			prepare: func(r *rows) {
-				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, VisitTimes: shut, Fresh: crawl.Millis(time.Hour)})
+				r.robots(crawl.Robots{Verdict: crawl.RobotsRules, VisitTimes: shut, Lifetime: crawl.Millis(time.Hour)})
 			},
 			answer:  "waiting until ",
 			because: []string{"robots.txt of https://a.example: rules, visits only " + shut + ": not before "},

@@ -70,7 +70,7 @@ func TestAddURLsToARunThatIsOver(t *testing.T) {
 	wait.Until(t, func() bool { return status("over") == crawl.RunDone }, patience, 10*time.Millisecond)
 	rep, err := store.Page(t.Context(), siteDomain, page)
 	require.NoError(t, err)
-	require.True(t, slices.ContainsFunc(rep.Crawls, func(c report.Crawl) bool { return c.Run == "over" && c.Outcome != "" }))
+	require.True(t, slices.ContainsFunc(rep.Crawls, func(c report.Attempt) bool { return c.Run == "over" && c.Outcome != "" }))
 	require.Zero(t, up.Stop().Code)
 }
 
@@ -87,7 +87,7 @@ func TestChangedWindow(t *testing.T) {
 		`"],"settings":{"delay":"10ms","latency_factor":0,"window":"`+day+` 00:00-01:00 UTC"}}`))
 	wait.Until(t, func() bool {
 		run, err := store.Run(t.Context(), "default")
-		return err == nil && !run.OpensAt.IsZero()
+		return err == nil && !run.WindowOpensAt.IsZero()
 	}, patience, 20*time.Millisecond)
 	require.Empty(t, s.Log())
 	output.ContainsOnSameLine(t, h.Print("status"), "the request window of the run is closed until ")

@@ -27,10 +27,10 @@ func TestWorkers(t *testing.T) {
 
 		enter := func(identity string) int32 {
 			id, err := r.store.StartWorker(t.Context(), crawl.Worker{
-				Identity: identity, Host: "a", Version: "1", Role: "all", Most: 256, Span: 35 * time.Second,
+				Identity: identity, Host: "a", Version: "1", Role: "all", MaxFetches: 256, MaxRequestDuration: 35 * time.Second,
 			})
 			require.NoError(t, err)
-			_, err = r.store.RenewShare(t.Context(), id, crawl.WorkerUse{Asked: 1, InFlight: 2, Held: 2, Wanted: 9})
+			_, err = r.store.RenewShare(t.Context(), id, crawl.WorkerUse{CallCount: 1, InFlight: 2, MaxInFlight: 2, Demand: 9})
 			require.NoError(t, err)
 			return id
 		}
@@ -38,12 +38,12 @@ func TestWorkers(t *testing.T) {
 			"The fleet is limited to 5 requests in flight")
 		first, second := enter("mosey/1 1@a"), enter("mosey/1 2@b")
 		require.NoError(t, r.store.StopWorker(t.Context(), first))
-		_, err := r.store.RenewShare(t.Context(), second, crawl.WorkerUse{Asked: 2, InFlight: 5, Held: 5, Wanted: 9})
+		_, err := r.store.RenewShare(t.Context(), second, crawl.WorkerUse{CallCount: 2, InFlight: 5, MaxInFlight: 5, Demand: 9})
 		require.NoError(t, err)
 		list := r.Print("workers")
 		output.ContainsOnSameLine(t, list, "mosey/1 2@b", "all", "5", "9", "works")
 		require.NotContains(t, list, "1@a")
-		output.ContainsOnSameLine(t, list, "The fleet may have 5 requests in flight, and has 5; 4 wait.", "Set by "+command.Whoami(), ": a thin line")
+		output.ContainsOnSameLine(t, list, "The fleet may have 5 requests in flight, and has 5; 4 wait.", "Set by "+command.CurrentUser(), ": a thin line")
 		output.ContainsOnSameLine(t, r.Print("workers", "--all"), "mosey/1 1@a", "stopped ")
 		var fleet report.Fleet
 		r.Decode(&fleet, "workers", "--json")

@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 		return exited // --help or --version
 	}
 	if err == nil && f.Health {
-		return f.ask(ctx, stdout, stderr)
+		return f.checkHealth(ctx, stdout, stderr)
 	}
 	if err == nil && f.DatabaseURL == "" {
 		err = errors.New("no database: give DATABASE_URL or --database-url, such as postgres://mosey@localhost:5432/mosey")
@@ -70,25 +70,25 @@ func run(ctx context.Context, args []string, environ wiring.Env, stdout, stderr 
 		fmt.Fprintln(stderr, "Try: worker --help")
 		return code
 	}
-	if err := f.work(ctx, environ, stderr); err != nil {
+	if err := f.serve(ctx, environ, stderr); err != nil {
 		return wiring.Fail(stderr, "worker", err)
 	}
 	return wiring.ExitOK
 }
 
-func (f flags) ask(ctx context.Context, stdout, stderr io.Writer) int {
+func (f flags) checkHealth(ctx context.Context, stdout, stderr io.Writer) int {
 	if f.Metrics == "" {
 		return wiring.Fail(stderr, "worker", wiring.Usagef("--health needs --metrics, the address of the worker"))
 	}
-	if err := f.Ask(ctx, stdout); err != nil {
+	if err := f.PrintReadiness(ctx, stdout); err != nil {
 		return wiring.Fail(stderr, "worker", err)
 	}
 	return wiring.ExitOK
 }
 
-func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (err error) {
+func (f flags) serve(ctx context.Context, environ wiring.Env, stderr io.Writer) (err error) {
 	// the steps after Stop may wait for an unavailable service
-	defer wiring.EndBy(ctx, f.StopSpan(), func() { os.Exit(wiring.ExitOK) })() //nolint:revive // nothing else ends it then
+	defer wiring.EndAfter(ctx, f.StopTimeout(), func() { os.Exit(wiring.ExitOK) })() //nolint:revive // nothing else ends it then
 	if f.CPUProfile != "" {
 		stop, err := profile(f.CPUProfile)
 		if err != nil {
@@ -107,7 +107,7 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return err
 	}
 	defer store.Close()
-	defer wiring.LimitMemory(environ, wiring.MemoryOfWorker)()
+	defer wiring.LimitMemory(environ, wiring.MemoryWithoutTemporal)()
 	c, err := wiring.Dial(ctx, wiring.Connection{Env: environ}, logger, t)
 	if err != nil {
 		return err
@@ -124,14 +124,14 @@ func (f flags) work(ctx context.Context, environ wiring.Env, stderr io.Writer) (
 		return fmt.Errorf("start the worker: %w", err)
 	}
 	logger.InfoContext(ctx, "worker started", "role", f.Role, "user_agent", f.Agent(), "metrics", t.Address())
-	if warning := f.NoContact(); warning != "" {
+	if warning := f.ContactWarning(); warning != "" {
 		logger.WarnContext(ctx, warning) //nolint:sloglint // it says all
 	}
 	wiring.WarnVersion(ctx, c, f.ServeFlags, logger)
 	select {
 	case <-ctx.Done():
 		logger.InfoContext(ctx, "worker stopping after the requests in flight", "within", f.Drain.String())
-	case err = <-w.Behind():
+	case err = <-w.Outdated():
 	}
 	w.Stop()
 	return err

@@ -119,7 +119,7 @@ func TestDatabase(t *testing.T) {
 
 	t.Run("ThatWasNotMigratedIsRefused", func(t *testing.T) {
 		t.Parallel()
-		code, _, errs := execute(t, nil, "--database-url", dbtest.Bare(t))
+		code, _, errs := execute(t, nil, "--database-url", dbtest.UnmigratedURL(t))
 		require.Equal(t, wiring.ExitFailed, code)
 		require.Contains(t, errs, "the database has schema version 0, but this program needs ")
 		require.Contains(t, errs, ": run mosey migrate\n")
@@ -132,7 +132,7 @@ func TestDatabase(t *testing.T) {
 		require.NoError(t, err)
 		code, _, errs := execute(t, nil, "--database-url", store.Pool().Config().ConnString())
 		require.Equal(t, wiring.ExitFailed, code)
-		require.Contains(t, errs, "which serves programs from version 1000 or later, not ")
+		require.Contains(t, errs, "which needs a program of version 1000 or later, not ")
 		require.Contains(t, errs, ": use a newer Mosey\n")
 	})
 }
@@ -246,7 +246,7 @@ func TestDatabaseThatLeavesTheWorkerBehindEndsIt(t *testing.T) {
 		require.FailNow(t, "still running", "%s", &stderr)
 	}
 	require.Contains(t, stderr.String(), "this worker is too old for the database and stops taking work")
-	require.Regexp(t, `(?m)^worker: the database has schema version .* which serves programs from version 1000 on, .*: use a newer Mosey$`, stderr.String())
+	require.Regexp(t, `(?m)^worker: the database has schema version .* which needs a program of version 1000 or later, .*: use a newer Mosey$`, stderr.String())
 }
 
 func TestVersionOfTheWorkerIsSaid(t *testing.T) {

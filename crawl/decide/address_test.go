@@ -29,11 +29,11 @@ func TestRefuseAddress(t *testing.T) {
 				f.Domain.RefusedSince = f.Now.Add(-c.since)
 			}
 			d := decide.RefuseAddress(f, "www.example.org", crawl.Refusal{Addr: addr})
-			require.Equal(t, decide.DeferDomain, d.Do)
+			require.Equal(t, decide.DeferDomain, d.Action)
 			require.Equal(t, f.Now.Add(c.wait), d.Until)
 			require.Equal(t, reasons.Deferred, d.Reason)
 			require.Equal(t, "www.example.org has the address 10.1.2.3, which is not public: "+
-				"--allow-network 10.1.2.3/32 permits requests to it", d.Why)
+				"--allow-network 10.1.2.3/32 permits requests to it", d.Explanation)
 		})
 	}
 }

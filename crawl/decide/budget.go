@@ -10,23 +10,23 @@ import (
 
 // Budgets limits the requests that a run may begin; nil means no limit.
 type Budgets struct {
-	InAll *int64
-	// OfDomain limits requests to a domain, OfRegistered to all of its registered domain.
-	OfDomain, OfRegistered *int64
-	// OfImages limits image requests to a domain, which no other budget counts.
-	OfImages *int64
+	Run *int64
+	// Domain limits requests to a domain, Registered to all of its registered domain.
+	Domain, Registered *int64
+	// Images limits image requests to a domain, which no other budget counts.
+	Images *int64
 }
 
 // BudgetsOf returns the budgets of a run, and of a domain in it.
 func BudgetsOf(run crawl.RunFacts) Budgets {
 	set := run.Settings
 	return Budgets{
-		InAll: limit(*set.MaxPages), OfDomain: run.Budget, OfRegistered: limit(*set.MaxPagesPerRegistered),
-		OfImages: limit(*set.MaxImagesPerDomain),
+		Run: limitOrNil(*set.MaxPages), Domain: run.Budget, Registered: limitOrNil(*set.MaxPagesPerRegistered),
+		Images: limitOrNil(*set.MaxImagesPerDomain),
 	}
 }
 
-func limit(n int64) *int64 {
+func limitOrNil(n int64) *int64 {
 	if n < 0 {
 		return nil
 	}
@@ -41,24 +41,24 @@ func BudgetSpent(run crawl.RunFacts) bool {
 }
 
 // EndOfRun returns the reason for the end of a run without due pages and active domains.
-func EndOfRun(set settings.Settings, left crawl.Left) string {
+func EndOfRun(set settings.Settings, remaining crawl.RemainingWork) string {
 	const nothing = "complete"
-	switch budget := limit(*set.MaxPages); {
-	case left.Pending && left.Budget == crawl.BudgetTime:
+	switch budget := limitOrNil(*set.MaxPages); {
+	case remaining.Pending && remaining.Budget == crawl.BudgetTime:
 		return fmt.Sprintf("the time limit of %s is reached (max_time)", time.Duration(*set.MaxTime))
-	case left.Pending && left.Budget == crawl.BudgetBytes:
-		return fmt.Sprintf("the budget of %s is spent (max_bytes)", counted(*set.MaxBytes, "byte"))
-	case left.Pending && budget != nil && left.Started >= *budget:
-		return fmt.Sprintf("the budget of %s is spent", counted(*budget, "page request"))
-	case left.Spent >= crawl.LeftBound:
-		return fmt.Sprintf("%s: the budget of %d domains or more is spent", nothing, left.Spent)
-	case left.Spent > 0:
-		return fmt.Sprintf("%s: the budget of %s is spent", nothing, counted(left.Spent, "domain"))
+	case remaining.Pending && remaining.Budget == crawl.BudgetBytes:
+		return fmt.Sprintf("the budget of %s is spent (max_bytes)", pluralize(*set.MaxBytes, "byte"))
+	case remaining.Pending && budget != nil && remaining.RequestCount >= *budget:
+		return fmt.Sprintf("the budget of %s is spent", pluralize(*budget, "page request"))
+	case remaining.SpentDomains >= crawl.RemainingWorkBound:
+		return fmt.Sprintf("%s: the budget of %d domains or more is spent", nothing, remaining.SpentDomains)
+	case remaining.SpentDomains > 0:
+		return fmt.Sprintf("%s: the budget of %s is spent", nothing, pluralize(remaining.SpentDomains, "domain"))
 	}
 	return nothing
 }
 
-func counted(n int64, thing string) string {
+func pluralize(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

@@ -14,18 +14,18 @@ func TestEndOfRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		budget int64
-		left   crawl.Left
+		left   crawl.RemainingWork
 		says   string
 	}{
-		"Nothing":               {-1, crawl.Left{}, "complete"},
-		"PagesThatAreNotDue":    {-1, crawl.Left{Pending: true, Started: 9}, "complete"},
-		"BudgetSpentOnAllPages": {5, crawl.Left{Started: 5}, "complete"},
-		"BudgetSpent":           {5, crawl.Left{Pending: true, Started: 5, Spent: 3}, "the budget of 5 page requests is spent"},
-		"BudgetOfOne":           {1, crawl.Left{Pending: true, Started: 1}, "the budget of 1 page request is spent"},
-		"BudgetLeft":            {5, crawl.Left{Pending: true, Started: 4}, "complete"},
-		"BudgetOfADomainSpent":  {-1, crawl.Left{Pending: true, Spent: 1}, "complete: the budget of 1 domain is spent"},
-		"BudgetOfDomainsSpent":  {9, crawl.Left{Pending: true, Started: 4, Spent: 2}, "complete: the budget of 2 domains is spent"},
-		"BudgetOfManyDomains":   {-1, crawl.Left{Pending: true, Spent: 1000}, "complete: the budget of 1000 domains or more is spent"},
+		"Nothing":               {-1, crawl.RemainingWork{}, "complete"},
+		"PagesThatAreNotDue":    {-1, crawl.RemainingWork{Pending: true, RequestCount: 9}, "complete"},
+		"BudgetSpentOnAllPages": {5, crawl.RemainingWork{RequestCount: 5}, "complete"},
+		"BudgetSpent":           {5, crawl.RemainingWork{Pending: true, RequestCount: 5, SpentDomains: 3}, "the budget of 5 page requests is spent"},
+		"BudgetOfOne":           {1, crawl.RemainingWork{Pending: true, RequestCount: 1}, "the budget of 1 page request is spent"},
+		"BudgetLeft":            {5, crawl.RemainingWork{Pending: true, RequestCount: 4}, "complete"},
+		"BudgetOfADomainSpent":  {-1, crawl.RemainingWork{Pending: true, SpentDomains: 1}, "complete: the budget of 1 domain is spent"},
+		"BudgetOfDomainsSpent":  {9, crawl.RemainingWork{Pending: true, RequestCount: 4, SpentDomains: 2}, "complete: the budget of 2 domains is spent"},
+		"BudgetOfManyDomains":   {-1, crawl.RemainingWork{Pending: true, SpentDomains: 1000}, "complete: the budget of 1000 domains or more is spent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

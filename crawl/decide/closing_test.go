@@ -21,7 +21,7 @@ func TestRefusedPagesLeaveTheIndex(t *testing.T) {
 	require.NoError(t, err)
 	read := func(f *decide.Facts) {
 		page(f).Visit, page(f).Usage = crawl.Visit{At: now.AddDate(0, -2, 0)}, data
-		run(f).Settings.Purpose, robots(f).TDMKnown = new(settings.PurposeAITrain), true
+		run(f).Settings.Purpose, decideRobots(f).TDMKnown = new(settings.PurposeAITrain), true
 	}
 	says := func(said usage.Usage) func(*decide.Facts) {
 		return func(f *decide.Facts) { f.Ruling.Usage = said }
@@ -33,7 +33,7 @@ func TestRefusedPagesLeaveTheIndex(t *testing.T) {
 		gone, forgotten bool
 	}{
 		"ByALineOfRobots":     {change: []func(*decide.Facts){read, disallowed}, gone: true},
-		"ByARobotsThatIsHTML": {change: []func(*decide.Facts){read, func(f *decide.Facts) { robots(f).Verdict = crawl.RobotsDisallowAll }}},
+		"ByARobotsThatIsHTML": {change: []func(*decide.Facts){read, func(f *decide.Facts) { decideRobots(f).Verdict = crawl.RobotsDisallowAll }}},
 		"ByUse":               {change: []func(*decide.Facts){read, says(usage.Usage{TDMReserved: usage.SourceFileTDM})}, forgotten: true},
 		"ByATDMFileThatCannotBeRead": {
 			change: []func(*decide.Facts){read, says(usage.Usage{TDMReserved: usage.SourceUnreadTDM})},
@@ -49,10 +49,10 @@ func TestRefusedPagesLeaveTheIndex(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := decide.Crawl(facts(c.change...), now)
-			require.Equal(t, decide.Refuse, d.Do, "%+v", d)
-			at := decide.Closing(d, "a.example", now)
+			require.Equal(t, decide.Refuse, d.Action, "%+v", d)
+			at := decide.ClosingAttempt(d, "a.example", now)
 			require.True(t, at.Page.Failed)
-			require.Equal(t, c.gone || c.forgotten, at.Page.Unlisted)
+			require.Equal(t, c.gone || c.forgotten, at.Page.RemoveFromIndex)
 			require.Equal(t, c.gone, at.Page.Outdated && at.AllLinks && at.AllSitemaps && at.AllImages)
 			require.Equal(t, c.forgotten, at.LinksForbidden && at.ImagesForbidden && at.Page.Signals != nil)
 			if c.forgotten {
@@ -69,7 +69,7 @@ func TestGoneFor(t *testing.T) {
 		200: false, 301: false, 304: false, 401: true, 403: true, 404: true, 408: false, 410: true, 425: false, 429: false, 451: true,
 		500: false, 503: false,
 	} {
-		require.Equal(t, want, decide.GoneFor(crawl.Attempt{Outcome: crawl.OutcomeOfStatus(code), StatusCode: code}), code)
+		require.Equal(t, want, decide.IsGone(crawl.Attempt{Outcome: crawl.OutcomeOfStatus(code), StatusCode: code}), code)
 	}
-	require.False(t, decide.GoneFor(crawl.Attempt{Outcome: crawl.OutcomeTimeout, StatusCode: 404}), "its answer was not whole")
+	require.False(t, decide.IsGone(crawl.Attempt{Outcome: crawl.OutcomeTimeout, StatusCode: 404}), "its answer was not whole")
 }

@@ -33,9 +33,10 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontAllowed and WorkedAllowed are the verdicts on a probe of the front page and of Worked.
-	FrontAllowed  bool
-	WorkedAllowed bool
+	// FrontPageAllowed and LastReachableAllowed are the verdicts on a probe of the front page and of
+	// Worked.
+	FrontPageAllowed     bool
+	LastReachableAllowed bool
 	// TDMAllowed reports whether robots.txt allows a request for tdmrep.json, by TDMLine.
 	TDMAllowed bool
 	TDMLine    int
@@ -63,7 +64,7 @@ const (
 
 // Decision is the next action for a domain, or for one crawl of it.
 type Decision struct {
-	Do Action
+	Action Action
 	// Run and Crawl are its subject; nil if nothing is due.
 	Run   *crawl.RunFacts
 	Crawl *crawl.CrawlFacts
@@ -72,30 +73,30 @@ type Decision struct {
 	URL          string
 	// Until ends a wait or a deferral; zero means unknown.
 	Until time.Time
-	// Reason is the deciding rule, and Why explains it.
-	Reason reasons.Reason
-	Why    string
+	// Reason is the deciding rule, and Explanation explains it.
+	Reason      reasons.Reason
+	Explanation string
 	// Outcome is the outcome that Skip and Refuse record, with the Trap, if any.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
-	// ByRule is set if a rule of robots.txt refuses the page, ByUse if the publisher's statement on
+	// ByRule is set if a rule of robots.txt refuses the page, ByUsage if the publisher's statement on
 	// its use does. Neither is set if the statement could not be read.
-	ByRule bool
-	ByUse  bool
+	ByRule  bool
+	ByUsage bool
 	// Pace is the pace of requests to the domain.
 	Pace Pace
 	// Usage is the known statement on the page's use before the request.
 	Usage usage.Usage
 }
 
-// IdleMost is the longest wait of a workflow for a crawl that is not due yet, unless the domain's
-// delay is longer. Then it ends, and the dispatcher starts it again in time.
-const IdleMost = politeness.BackoffMax
+// IdleWaitMax is the longest wait of a workflow for a crawl that is not due yet, unless the
+// domain's delay is longer. Then it ends, and the dispatcher starts it again in time.
+const IdleWaitMax = politeness.BackoffMax
 
-// staysFor returns the longest wait of a workflow for a crawl that is not due yet.
-func staysFor(p Pace) time.Duration {
+// maxIdleWait returns the longest wait of a workflow for a crawl that is not due yet.
+func maxIdleWait(p Pace) time.Duration {
 	delay, _ := politeness.Delay(p.Waits)
-	return max(IdleMost, delay)
+	return max(IdleWaitMax, delay)
 }
 
 // Decide returns the next action for a domain.
@@ -110,8 +111,8 @@ func Decide(f Facts, now time.Time) Decision {
 	}
 	d.Run, d.Crawl = run, run.Crawl
 	d = decideCrawl(f, now, d)
-	if d.Do == Wait && d.Reason == reasons.Window && d.Until.Sub(now) > staysFor(d.Pace) {
-		d.Do = Finish
+	if d.Action == Wait && d.Reason == reasons.Window && d.Until.Sub(now) > maxIdleWait(d.Pace) {
+		d.Action = Finish
 	}
 	return d
 }
@@ -120,41 +121,41 @@ func Decide(f Facts, now time.Time) Decision {
 func Crawl(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
 	if len(f.Runs) == 0 || f.Runs[0].Crawl == nil {
-		d.Do, d.Why = Done, "no run has the page"
+		d.Action, d.Explanation = Done, "no run has the page"
 		return d
 	}
 	d.Run, d.Crawl = &f.Runs[0], f.Runs[0].Crawl
 	c := d.Crawl
 	switch {
 	case c.Outcome != "":
-		d.Do, d.Why = Done, "the page is done"
+		d.Action, d.Explanation = Done, "the page is done"
 	case !c.LockedAt.IsZero():
-		d.Do, d.Reason, d.Why = Wait, reasons.InFlight, "the page is being requested"
+		d.Action, d.Reason, d.Explanation = Wait, reasons.InFlight, "the page is being requested"
 	case d.Run.Status != "" && d.Run.Status != crawl.RunRunning:
-		d.Do, d.Why = Finish, fmt.Sprintf("run %s is %s", d.Run.Name, d.Run.Status)
+		d.Action, d.Explanation = Finish, fmt.Sprintf("run %s is %s", d.Run.Name, d.Run.Status)
 	case closed(f.Domain, now, &d):
 	case BudgetSpent(*d.Run):
-		d.Do, d.Why = Finish, fmt.Sprintf("the budget of run %s is spent", d.Run.Name)
+		d.Action, d.Explanation = Finish, fmt.Sprintf("the budget of run %s is spent", d.Run.Name)
 	case c.ScheduledFor.After(now):
-		d.Do, d.Until, d.Reason = Wait, c.ScheduledFor, reasons.Scheduled
-		d.Why = "the page is not due yet"
+		d.Action, d.Until, d.Reason = Wait, c.ScheduledFor, reasons.Scheduled
+		d.Explanation = "the page is not due yet"
 	default:
 		return decideCrawl(f, now, d)
 	}
 	return d
 }
 
-// Closed reports whether all requests to a domain are forbidden, and why.
-func Closed(dom crawl.DomainFacts, now time.Time) (why string, is bool) {
+// IsClosed reports whether all requests to a domain are forbidden, and why.
+func IsClosed(dom crawl.DomainFacts, now time.Time) (explanation string, isClosed bool) {
 	var d Decision
-	is = closed(dom, now, &d)
-	return d.Why, is
+	isClosed = closed(dom, now, &d)
+	return d.Explanation, isClosed
 }
 
 func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
-	if c, forbidden := dom.Controls.Forbidding(now); forbidden {
-		d.Do, d.Until, d.Reason = Finish, c.Until, reasons.OfControl(string(c.Type))
-		d.Why = explainControl(c)
+	if c, forbidden := dom.Controls.FirstForbidding(now); forbidden {
+		d.Action, d.Until, d.Reason = Finish, c.Until, reasons.OfControl(string(c.Type))
+		d.Explanation = explainControl(c)
 		return true
 	}
 	state := "deferred"
@@ -167,9 +168,9 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	case state == "deferred", !dom.DeferredUntil.IsZero():
 		return false // not given up, or due for a retry
 	}
-	d.Do, d.Why = Finish, "the domain is "+state
+	d.Action, d.Explanation = Finish, "the domain is "+state
 	if dom.Reason != "" {
-		d.Why += " (" + dom.Reason + ")"
+		d.Explanation += " (" + dom.Reason + ")"
 	}
 	return true
 }
@@ -178,7 +179,7 @@ func explainControl(c crawl.Control) string {
 	verb := map[crawl.ControlType]string{
 		crawl.ControlPause: "paused", crawl.ControlStop: "stopped until it is seeded again", crawl.ControlBlock: "blocked",
 	}[c.Type]
-	if listed := c.Listed(); listed != "" {
+	if listed := c.ListLabel(); listed != "" {
 		verb = listed + ", as set"
 	}
 	text := "the domain is " + verb + " by " + c.SetBy
@@ -193,13 +194,13 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	free := f.Domain.SlotFree
 	if free.After(now) && f.Domain.SlotReason == reasons.InFlight {
 		// The worker that holds the lease may have died: its page is retried when the lease ends.
-		d.Do, d.Until, d.Reason, d.Why = Wait, free, reasons.InFlight, "a request is in flight"
+		d.Action, d.Until, d.Reason, d.Explanation = Wait, free, reasons.InFlight, "a request is in flight"
 		return d
 	}
-	if _, run := yielding(f, now); run != nil {
-		d.Do, d.Until, d.Reason, d.Run, d.Crawl = Finish, now, reasons.Yields, run, run.Crawl
-		d.Why = fmt.Sprintf("the domain yields after %s, because other domains of run %s wait",
-			counted(*run.Settings.YieldAfter, "request"), run.Name)
+	if _, run := yieldingRuns(f, now); run != nil {
+		d.Action, d.Until, d.Reason, d.Run, d.Crawl = Finish, now, reasons.Yields, run, run.Crawl
+		d.Explanation = fmt.Sprintf("the domain yields after %s, because other domains of run %s wait",
+			pluralize(*run.Settings.YieldAfter, "request"), run.Name)
 		return d
 	}
 	var due time.Time
@@ -208,59 +209,59 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 			due = at
 		}
 	}
-	if due.IsZero() || due.Sub(now) > staysFor(d.Pace) {
-		d.Do, d.Until, d.Reason, d.Why = Finish, due, reasons.Scheduled, "no page is due"
+	if due.IsZero() || due.Sub(now) > maxIdleWait(d.Pace) {
+		d.Action, d.Until, d.Reason, d.Explanation = Finish, due, reasons.Scheduled, "no page is due"
 		return d
 	}
 	// A due crawl that cannot be leased is being fetched elsewhere.
-	d.Do, d.Reason, d.Why = Wait, reasons.Scheduled, "no page is due yet"
+	d.Action, d.Reason, d.Explanation = Wait, reasons.Scheduled, "no page is due yet"
 	d.Until = latest(due, free, now.Add(time.Second))
 	return d
 }
 
 func decideCrawl(f Facts, now time.Time, d Decision) Decision {
-	if skip(now, &d) || scheme(now, &d) || ports(f, &d) {
+	if skipPage(now, &d) || skipSchemeless(now, &d) || skipExtraPort(f, &d) {
 		return d
 	}
-	byRobots := robots(f, now, &d)
+	byRobots := decideRobots(f, now, &d)
 	if byRobots == robotsRefused || byRobots == robotsDeferred {
 		return d
 	}
-	if opens := windowsOpen(f, now); !opens.IsZero() {
-		d.Do, d.Until, d.Reason, d.Why = Wait, opens, reasons.Window, explainWindows(f, now)
+	if opens := windowsOpenAt(f, now); !opens.IsZero() {
+		d.Action, d.Until, d.Reason, d.Explanation = Wait, opens, reasons.Window, explainWindows(f, now)
 		return d
 	}
 	wait := f.Domain.SlotFree.Sub(now)
 	defers := DefersDomain(*d.Run, wait, f.Domain.SlotReason)
 	if byRobots == robotsUnknown && !defers {
-		d.Do = FetchPrerequisite // it waits for the slot itself
+		d.Action = FetchPrerequisite // it waits for the slot itself
 		return d
 	}
 	if wait > 0 {
-		d.Do, d.Until, d.Reason = Wait, f.Domain.SlotFree, f.Domain.SlotReason
-		d.Why = "the domain may not be requested earlier"
+		d.Action, d.Until, d.Reason = Wait, f.Domain.SlotFree, f.Domain.SlotReason
+		d.Explanation = "the domain may not be requested earlier"
 		if defers {
-			d.Do = DeferDomain
+			d.Action = DeferDomain
 		}
 		return d
 	}
-	d.Do, d.Reason, d.Why = Request, "", "the page is due"
+	d.Action, d.Reason, d.Explanation = Request, "", "the page is due"
 	if f.Domain.Health.Probing {
-		if url := probe(f, *d.Crawl); url != d.Crawl.URL {
-			d.Do, d.URL, d.Why = Probe, url, "the domain was graylisted, so that "+url+" is requested first as a probe"
+		if url := probeURL(f, *d.Crawl); url != d.Crawl.URL {
+			d.Action, d.URL, d.Explanation = Probe, url, "the domain was graylisted, so that "+url+" is requested first as a probe"
 		}
 	}
 	return d
 }
 
-// probe returns the page that best tests the origin: a page that has worked, else the front page,
-// else the crawl's own. An image host often refuses its front page.
-func probe(f Facts, c crawl.CrawlFacts) string {
+// probeURL returns the page that best tests the origin: a page that has worked, else the front
+// page, else the crawl's own. An image host often refuses its front page.
+func probeURL(f Facts, c crawl.CrawlFacts) string {
 	front := c.Origin + "/"
 	switch {
-	case c.Worked != "" && f.Ruling.WorkedAllowed:
-		return c.Worked
-	case f.Ruling.FrontAllowed && (!c.Kind.Image() || c.Pages):
+	case c.LastReachableURL != "" && f.Ruling.LastReachableAllowed:
+		return c.LastReachableURL
+	case f.Ruling.FrontPageAllowed && (!c.Kind.Image() || c.OriginHasPages):
 		return front
 	}
 	return c.URL
@@ -268,27 +269,27 @@ func probe(f Facts, c crawl.CrawlFacts) string {
 
 // DefersDomain reports whether a wait defers the domain and so ends its workflow. Only a server's
 // own request counts; the workflow sleeps through a Crawl-delay of any size.
-func DefersDomain(run crawl.RunFacts, wait time.Duration, why reasons.Reason) bool {
-	return politeness.Defers(wait, why, time.Duration(*run.Settings.DeferAfter))
+func DefersDomain(run crawl.RunFacts, wait time.Duration, reason reasons.Reason) bool {
+	return politeness.Defers(wait, reason, time.Duration(*run.Settings.DeferAfter))
 }
 
-// skip closes a crawl whose page is still fresh, was fetched lately, or is in an endless space.
-func skip(now time.Time, d *Decision) bool {
+// skipPage closes a crawl whose page is still fresh, was fetched lately, or is in an endless space.
+func skipPage(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	visit := LastVisit(*d.Run, *c)
-	least := minRefetch(*d.Run, *c)
-	if due, why := freshness.Due(visit, least); now.Before(due) {
+	minAge := minRefetch(*d.Run, *c)
+	if due, cause := freshness.Due(visit, minAge); now.Before(due) {
 		d.Until = due
-		if why == reasons.MinRefetch {
-			return d.pass(why, "it was fetched less than "+least.String()+" ago")
+		if cause == reasons.MinRefetch {
+			return d.skipWith(cause, "it was fetched less than "+minAge.String()+" ago")
 		}
-		return d.pass(why, "the last response is still fresh")
+		return d.skipWith(cause, "the last response is still fresh")
 	}
-	if a := c.Answered; a != nil && !c.Again && freshness.FinalAnswer(a.Status) {
-		least := time.Duration(*d.Run.Settings.MinRefetch)
-		if due := a.At.Add(least); now.Before(due) {
+	if a := c.FinalResponse; a != nil && !c.IsRevisit && freshness.IsFinalStatus(a.Status) {
+		minAge := time.Duration(*d.Run.Settings.MinRefetch)
+		if due := a.At.Add(minAge); now.Before(due) {
 			d.Until = due
-			return d.pass(reasons.MinRefetch, fmt.Sprintf("the server responded with %d less than %s ago", a.Status, least))
+			return d.skipWith(reasons.MinRefetch, fmt.Sprintf("the server responded with %d less than %s ago", a.Status, minAge))
 		}
 	}
 	if c.Kind.Image() {
@@ -298,15 +299,15 @@ func skip(now time.Time, d *Decision) bool {
 	if c.Depth == 0 || !c.Kind.Document() {
 		return false
 	}
-	if why, reason := unwanted(d.Run.Settings, c.URL); reason != "" {
-		return d.pass(reason, why)
+	if cause, reason := explainExclusion(d.Run.Settings, c.URL); reason != "" {
+		return d.skipWith(reason, cause)
 	}
-	if wasNews(*c) {
+	if hadNewContent(*c) {
 		return false // earlier news stays
 	}
 	if trap, found := traps.FindPattern(c.Patterns); found {
 		d.Trap = trap
-		return d.pass(reasons.Trap, string(trap.Rule)+": "+trap.Evidence)
+		return d.skipWith(reasons.Trap, string(trap.Rule)+": "+trap.Evidence)
 	}
 	return false
 }
@@ -314,16 +315,16 @@ func skip(now time.Time, d *Decision) bool {
 // minRefetch returns the minimum age of a run's last fetch of this kind.
 func minRefetch(run crawl.RunFacts, c crawl.CrawlFacts) time.Duration {
 	switch {
-	case wantsMore(run, c):
+	case lacksImages(run, c):
 		return 0 // the run needs more than was fetched
-	case c.Again:
+	case c.IsRevisit:
 		return 0 // scheduled by the page's changes
 	}
-	return time.Duration(*run.Settings.MinRefetch) / time.Duration(max(c.Kind.Traits().Oftener, 1))
+	return time.Duration(*run.Settings.MinRefetch) / time.Duration(max(c.Kind.Traits().RefetchFactor, 1))
 }
 
-// pass closes the crawl without a request. It returns true.
-func (d *Decision) pass(reason reasons.Reason, why string) bool {
-	d.Do, d.Outcome, d.Reason, d.Why = Skip, crawl.OutcomeSkipped, reason, why
+// skipWith closes the crawl without a request. It returns true.
+func (d *Decision) skipWith(reason reasons.Reason, explanation string) bool {
+	d.Action, d.Outcome, d.Reason, d.Explanation = Skip, crawl.OutcomeSkipped, reason, explanation
 	return true
 }

@@ -48,9 +48,9 @@ func facts(change ...func(*decide.Facts)) decide.Facts {
 	return f
 }
 
-func run(f *decide.Facts) *crawl.RunFacts       { return &f.Runs[0] }
-func page(f *decide.Facts) *crawl.CrawlFacts    { return f.Runs[0].Crawl }
-func robots(f *decide.Facts) *crawl.RobotsFacts { return page(f).Robots }
+func run(f *decide.Facts) *crawl.RunFacts             { return &f.Runs[0] }
+func page(f *decide.Facts) *crawl.CrawlFacts          { return f.Runs[0].Crawl }
+func decideRobots(f *decide.Facts) *crawl.RobotsFacts { return page(f).Robots }
 
 func control(kind crawl.ControlType, value string, until time.Time) crawl.Control {
 	c := crawl.Control{Type: kind, SetBy: "root@host", Reason: "asked to", Until: until}
@@ -159,20 +159,24 @@ func TestDecide(t *testing.T) {
 			decide.Skip, reasons.MinRefetch, now.Add(23 * time.Hour), "less than 24h0m0s ago",
 		},
 		"APageThatIsGoneIsSkipped": {
-			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-time.Hour), Status: 404} },
+			func(f *decide.Facts) {
+				page(f).FinalResponse = &crawl.FinalResponse{At: now.Add(-time.Hour), Status: 404}
+			},
 			decide.Skip, reasons.MinRefetch, now.Add(23 * time.Hour), "the server responded with 404 less than 24h0m0s ago",
 		},
 		"NotForLong": {
-			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now.Add(-24 * time.Hour), Status: 404} },
+			func(f *decide.Facts) {
+				page(f).FinalResponse = &crawl.FinalResponse{At: now.Add(-24 * time.Hour), Status: 404}
+			},
 			decide.Request, "",
 			time.Time{},
 			"",
 		},
 		"NotWithoutAMinRefetch": {func(f *decide.Facts) {
-			page(f).Answered, run(f).Settings.MinRefetch = &crawl.Answered{At: now, Status: 403}, new(settings.Duration(0))
+			page(f).FinalResponse, run(f).Settings.MinRefetch = &crawl.FinalResponse{At: now, Status: 403}, new(settings.Duration(0))
 		}, decide.Request, "", time.Time{}, ""},
 		"NotOneThatAskedToComeAgain": {
-			func(f *decide.Facts) { page(f).Answered = &crawl.Answered{At: now, Status: 429} },
+			func(f *decide.Facts) { page(f).FinalResponse = &crawl.FinalResponse{At: now, Status: 429} },
 			decide.Request, "",
 			time.Time{},
 			"",
@@ -195,13 +199,13 @@ func TestDecide(t *testing.T) {
 			"robots.txt is fetched first",
 		},
 		"RobotsAgainWhenItHasExpired": {
-			func(f *decide.Facts) { robots(f).ExpiresAt = now },
+			func(f *decide.Facts) { decideRobots(f).ExpiresAt = now },
 			decide.FetchPrerequisite, "",
 			time.Time{},
 			"",
 		},
 		"RobotsAgainForAnotherName": {
-			func(f *decide.Facts) { robots(f).Agent = "other" },
+			func(f *decide.Facts) { decideRobots(f).Agent = "other" },
 			decide.FetchPrerequisite, "",
 			time.Time{},
 			"",
@@ -219,7 +223,7 @@ func TestDecide(t *testing.T) {
 			page(f).Robots, f.Domain.SlotFree, f.Domain.SlotReason = nil, later, reasons.CrawlDelay
 		}, decide.FetchPrerequisite, "", time.Time{}, "robots.txt is fetched first"},
 		"AnUnreachableRobotsPutsTheOriginOff": {func(f *decide.Facts) {
-			robots(f).Verdict, robots(f).Reason = crawl.RobotsUnreachable, "answered 503"
+			decideRobots(f).Verdict, decideRobots(f).Reason = crawl.RobotsUnreachable, "answered 503"
 		}, decide.DeferOrigin, reasons.Robots, now.Add(time.Hour), "answered 503"},
 		"ADisallowedPageIsRefused": {
 			func(f *decide.Facts) { f.Ruling = &decide.Ruling{Line: 2, Rule: "Disallow: /a"} },
@@ -228,34 +232,34 @@ func TestDecide(t *testing.T) {
 			"robots.txt line 2: Disallow: /a",
 		},
 		"AMalformedRobotsRefusesAll": {func(f *decide.Facts) {
-			robots(f).Verdict, robots(f).Reason = crawl.RobotsDisallowAll, "is HTML"
+			decideRobots(f).Verdict, decideRobots(f).Reason = crawl.RobotsDisallowAll, "is HTML"
 		}, decide.Refuse, reasons.Robots, time.Time{}, "robots.txt: is HTML"},
 		"AMalformedRobotsMayBeReadAgain": {func(f *decide.Facts) {
-			robots(f).Verdict, f.AllowMalformed = crawl.RobotsDisallowAll, true
+			decideRobots(f).Verdict, f.AllowMalformed = crawl.RobotsDisallowAll, true
 		}, decide.FetchPrerequisite, "", time.Time{}, ""},
 		"AForbiddenUsageIsRefused": {func(f *decide.Facts) {
-			run(f).Settings.Purpose, robots(f).TDMKnown = new(settings.PurposeAITrain), true
+			run(f).Settings.Purpose, decideRobots(f).TDMKnown = new(settings.PurposeAITrain), true
 			f.Ruling.Usage = usage.Usage{TDMReserved: usage.SourceFileTDM}
 		}, decide.Refuse, reasons.Robots, time.Time{}, "tdmrep.json"},
 
 		"AVisitTimeThatIsOverIsAWindow": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].Until(later)}
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].ExpiringAt(later)}
 			},
 			decide.Finish, reasons.Window, now.Add(time.Hour), "robots.txt allows visits only at other times (Visit-time)",
 		},
 		"AVisitTimeHoldsForRobotsToo": {func(f *decide.Facts) {
-			page(f).Robots, f.Windows = nil, []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].Until(later)}
+			page(f).Robots, f.Windows = nil, []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].ExpiringAt(later)}
 		}, decide.Finish, reasons.Window, now.Add(time.Hour), ""},
 		"AVisitTimeEndsWhenItIsTooOld": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].Until(later)}
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].ExpiringAt(later)}
 			},
 			decide.Finish, reasons.Window, later, "",
 		},
 		"ThenItIsNone": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].Until(now)}
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].ExpiringAt(now)}
 			},
 			decide.Request, "",
 			time.Time{},
@@ -263,7 +267,7 @@ func TestDecide(t *testing.T) {
 		},
 		"AnotherWindowThatIsClosedSaysSo": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 11:00-14:00")[0].Until(later), windows(t, "Mon-Sun 13:00-15:00")[0]}
+				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 11:00-14:00")[0].ExpiringAt(later), windows(t, "Mon-Sun 13:00-15:00")[0]}
 			},
 			decide.Finish, reasons.Window, now.Add(time.Hour), "the request window is closed",
 		},
@@ -298,10 +302,10 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := decide.Decide(facts(c.change), now)
-			require.Equal(t, c.do, d.Do, "%+v", d)
+			require.Equal(t, c.do, d.Action, "%+v", d)
 			require.Equal(t, c.reason, d.Reason)
 			require.Equal(t, c.until, d.Until)
-			require.Contains(t, d.Why, c.why)
+			require.Contains(t, d.Explanation, c.why)
 		})
 	}
 
@@ -309,42 +313,42 @@ func TestDecide(t *testing.T) {
 		t.Parallel()
 		rested := func(f *decide.Facts) {
 			f.Domain.Health.Probing = true
-			page(f).Worked, f.Ruling.WorkedAllowed, f.Ruling.FrontAllowed = "https://example.org/ok", true, true
+			page(f).LastReachableURL, f.Ruling.LastReachableAllowed, f.Ruling.FrontPageAllowed = "https://example.org/ok", true, true
 		}
 		probes := func(url string, change ...func(*decide.Facts)) {
 			t.Helper()
 			d := decide.Decide(facts(append([]func(*decide.Facts){rested}, change...)...), now)
-			require.Equal(t, decide.Probe, d.Do)
+			require.Equal(t, decide.Probe, d.Action)
 			require.Equal(t, url, d.URL)
 		}
 		probes("https://example.org/ok")
-		probes("https://example.org/", func(f *decide.Facts) { page(f).Worked = "" })
-		probes("https://example.org/", func(f *decide.Facts) { f.Ruling.WorkedAllowed = false })
-		d := decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Worked, f.Ruling.FrontAllowed = "", false }), now)
-		require.Equal(t, decide.Request, d.Do, "where nothing else may be asked, the page that is due")
-		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Worked = page(f).URL }), now)
-		require.Equal(t, decide.Request, d.Do, "it is that very page")
+		probes("https://example.org/", func(f *decide.Facts) { page(f).LastReachableURL = "" })
+		probes("https://example.org/", func(f *decide.Facts) { f.Ruling.LastReachableAllowed = false })
+		d := decide.Decide(facts(rested, func(f *decide.Facts) { page(f).LastReachableURL, f.Ruling.FrontPageAllowed = "", false }), now)
+		require.Equal(t, decide.Request, d.Action, "where nothing else may be asked, the page that is due")
+		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).LastReachableURL = page(f).URL }), now)
+		require.Equal(t, decide.Request, d.Action, "it is that very page")
 		image := func(f *decide.Facts) {
-			page(f).Worked, page(f).Kind, page(f).URL = "", kinds.Image, "https://example.org/a.png"
+			page(f).LastReachableURL, page(f).Kind, page(f).URL = "", kinds.Image, "https://example.org/a.png"
 			run(f).Settings.Images = new(settings.ImagesMetadata)
 		}
 		d = decide.Decide(facts(rested, image), now)
-		require.Equal(t, decide.Request, d.Do, "a host of images alone has no front page")
-		probes("https://example.org/", image, func(f *decide.Facts) { page(f).Pages = true })
+		require.Equal(t, decide.Request, d.Action, "a host of images alone has no front page")
+		probes("https://example.org/", image, func(f *decide.Facts) { page(f).OriginHasPages = true })
 		d = decide.Decide(facts(rested, func(f *decide.Facts) { page(f).Robots = nil }), now)
-		require.Equal(t, decide.FetchPrerequisite, d.Do, "robots.txt comes before any page")
+		require.Equal(t, decide.FetchPrerequisite, d.Action, "robots.txt comes before any page")
 	})
 
 	t.Run("AsksForTDMWhereItMatters", func(t *testing.T) {
 		t.Parallel()
 		train := func(f *decide.Facts) { run(f).Settings.Purpose = new(settings.PurposeAITrain) }
 		d := decide.Decide(facts(train), now)
-		require.Equal(t, decide.FetchPrerequisite, d.Do)
+		require.Equal(t, decide.FetchPrerequisite, d.Action)
 		require.Equal(t, kinds.TDM, d.Prerequisite)
 		d = decide.Decide(facts(train, func(f *decide.Facts) { f.Ruling.TDMAllowed, f.Ruling.TDMLine = false, 4 }), now)
-		require.Equal(t, decide.Refuse, d.Do)
-		require.Contains(t, d.Why, "robots.txt line 4 disallows reading it")
-		require.Equal(t, decide.Request, decide.Decide(facts(), now).Do, "where it does not, it is not asked for")
+		require.Equal(t, decide.Refuse, d.Action)
+		require.Contains(t, d.Explanation, "robots.txt line 4 disallows reading it")
+		require.Equal(t, decide.Request, decide.Decide(facts(), now).Action, "where it does not, it is not asked for")
 	})
 }
 
@@ -368,8 +372,8 @@ func TestCrawl(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := decide.Crawl(facts(c.change), now)
-			require.Equal(t, c.do, d.Do)
-			require.Contains(t, d.Why, c.why)
+			require.Equal(t, c.do, d.Action)
+			require.Contains(t, d.Explanation, c.why)
 		})
 	}
 }

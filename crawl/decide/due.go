@@ -16,10 +16,10 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 	var best *crawl.RunFacts
 	for i := range f.Runs {
 		r := &f.Runs[i]
-		if !requestable(*r, now) || Yields(*r) {
+		if !isRequestable(*r, now) || Yields(*r) {
 			continue
 		}
-		if best == nil || class(*r.Crawl) < class(*best.Crawl) {
+		if best == nil || priorityClass(*r.Crawl) < priorityClass(*best.Crawl) {
 			best = r
 		}
 	}
@@ -27,31 +27,32 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 }
 
 const (
-	// askedPriority is the least priority of a person's request (recrawls_now in the database).
-	askedPriority = 100
-	// lastPriority is the greatest priority of a page that comes after all new pages of its run. Such
-	// a page is read again (refresh_priority) or retried, or nothing was requested of its port.
-	lastPriority = -500
+	// operatorPriority is the least priority of a person's request (recrawls_now in the database).
+	operatorPriority = 100
+	// maxDeferredPriority is the greatest priority of a page that comes after all new pages of its
+	// run. Such a page is read again (refresh_priority) or retried, or nothing was requested of its
+	// port.
+	maxDeferredPriority = -500
 )
 
-// class ranks the crawls of several runs; a lower class is requested sooner.
-func class(c crawl.CrawlFacts) int {
+// priorityClass ranks the crawls of several runs; a lower class is requested sooner.
+func priorityClass(c crawl.CrawlFacts) int {
 	switch {
-	case c.Priority >= askedPriority:
+	case c.Priority >= operatorPriority:
 		return 0
-	case c.Priority > lastPriority:
+	case c.Priority > maxDeferredPriority:
 		return 1
 	}
 	return 2
 }
 
-func requestable(r crawl.RunFacts, now time.Time) bool {
+func isRequestable(r crawl.RunFacts, now time.Time) bool {
 	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
 }
 
-// wanting returns the runs that may still make requests of a domain, or all runs without such a
+// activeRuns returns the runs that may still make requests of a domain, or all runs without such a
 // run.
-func wanting(f crawl.Facts) []crawl.RunFacts {
+func activeRuns(f crawl.Facts) []crawl.RunFacts {
 	runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r crawl.RunFacts) bool {
 		return BudgetSpent(r) && r.Due.IsZero()
 	})
@@ -61,8 +62,8 @@ func wanting(f crawl.Facts) []crawl.RunFacts {
 	return runs
 }
 
-// Wanting names the runs that may still make requests of a domain.
-func Wanting(f crawl.Facts) (names []string) {
+// ActiveRunNames names the runs that may still make requests of a domain.
+func ActiveRunNames(f crawl.Facts) (names []string) {
 	for _, r := range f.Runs {
 		if !r.LockedAt.IsZero() || r.Crawl != nil && !BudgetSpent(r) || !r.Due.IsZero() {
 			names = append(names, r.Name)
@@ -71,8 +72,8 @@ func Wanting(f crawl.Facts) (names []string) {
 	return names
 }
 
-// retryAfterFresh puts retries after all first attempts: it exceeds the depth of any crawl.
-const retryAfterFresh = 10_000
+// retryPriorityOffset puts retries after all first attempts: it exceeds the depth of any crawl.
+const retryPriorityOffset = 10_000
 
 // RetryPriority returns the priority of a retry: after all first attempts, so that it delays no
 // others.
@@ -80,10 +81,10 @@ func RetryPriority(c crawl.CrawlFacts) int {
 	if fixed := c.Kind.Traits().Priority; fixed != 0 {
 		return fixed - 1
 	}
-	if c.Priority <= -retryAfterFresh {
+	if c.Priority <= -retryPriorityOffset {
 		return c.Priority
 	}
-	return c.Priority - retryAfterFresh
+	return c.Priority - retryPriorityOffset
 }
 
 // RetriesFirst reports whether a page of a failing domain is requested next. The last attempt of a
@@ -110,14 +111,14 @@ func latest(times ...time.Time) (last time.Time) {
 // Yields reports whether a domain has had its turn and yields to waiting domains.
 func Yields(run crawl.RunFacts) bool {
 	after := *run.Settings.YieldAfter
-	return run.Crowded && after > 0 && (run.Yielded || run.DomainStarted+run.ImagesStarted-run.TurnStarted >= after)
+	return run.HasWaitingDomains && after > 0 && (run.HasYielded || run.DomainStarted+run.ImagesStarted-run.StartedAtClaim >= after)
 }
 
-// yielding returns the runs with a due crawl that the domain yields.
-func yielding(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts) {
+// yieldingRuns returns the runs with a due crawl that the domain yields.
+func yieldingRuns(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts) {
 	for i := range f.Runs {
 		r := &f.Runs[i]
-		if requestable(*r, now) && Yields(*r) {
+		if isRequestable(*r, now) && Yields(*r) {
 			ids = append(ids, r.ID)
 			if first == nil {
 				first = r
@@ -131,7 +132,7 @@ func yielding(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts)
 // may not be requested can always end ([Decide]), even with due pages.
 func End(f Facts, reason string) (crawl.Finish, bool) {
 	if deferred := f.Domain.DeferredUntil; deferred.After(f.Now) {
-		return crawl.Finish{Deferred: deferred, Reason: f.Domain.Reason}, true
+		return crawl.Finish{DeferredUntil: deferred, Reason: f.Domain.Reason}, true
 	}
 	end := crawl.Finish{Reason: reason}
 	if closed(f.Domain, f.Now, &Decision{}) {
@@ -144,16 +145,16 @@ func End(f Facts, reason string) (crawl.Finish, bool) {
 	}
 	if Pick(f.Facts, f.Now) != nil {
 		// windows may be closed for so long that the workflow ends meanwhile
-		end.Opens = windowsOpen(f, f.Now)
-		return end, end.Opens.Sub(f.Now) > staysFor(PaceOf(f.Facts))
+		end.WindowOpensAt = windowsOpenAt(f, f.Now)
+		return end, end.WindowOpensAt.Sub(f.Now) > maxIdleWait(PaceOf(f.Facts))
 	}
-	end.Yields, _ = yielding(f.Facts, f.Now)
+	end.YieldingRunIDs, _ = yieldingRuns(f.Facts, f.Now)
 	return end, true
 }
 
-// windowsOpen returns the opening of all windows after the slot is free; zero if they are open
+// windowsOpenAt returns the opening of all windows after the slot is free; zero if they are open
 // then.
-func windowsOpen(f Facts, now time.Time) time.Time {
+func windowsOpenAt(f Facts, now time.Time) time.Time {
 	slot := slotFree(f, now)
 	if wait := politeness.WaitAll(slot, f.Windows); wait > 0 {
 		return slot.Add(wait)
@@ -167,14 +168,14 @@ func slotFree(f Facts, now time.Time) time.Time { return latest(f.Domain.SlotFre
 func explainWindows(f Facts, now time.Time) string {
 	slot := slotFree(f, now)
 	for _, w := range f.Windows {
-		if !w.HoldUntil().IsZero() && w.Wait(slot) > 0 {
+		if !w.ExpiresAt().IsZero() && w.Wait(slot) > 0 {
 			return "robots.txt allows visits only at other times (Visit-time)"
 		}
 	}
-	return reasons.Window.Row().Words
+	return reasons.Window.Row().Explanation
 }
 
 // Deferral returns the Finish of a deferred domain, whatever is due.
 func Deferral(f crawl.Facts, wait time.Duration, reason string) crawl.Finish {
-	return crawl.Finish{Deferred: f.Now.Add(max(wait, 0)), Reason: reason}
+	return crawl.Finish{DeferredUntil: f.Now.Add(max(wait, 0)), Reason: reason}
 }

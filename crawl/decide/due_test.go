@@ -27,7 +27,7 @@ func TestEnd(t *testing.T) {
 	require.True(t, ends)
 	require.Equal(t, crawl.Finish{Reason: "scheduled"}, end)
 
-	require.Equal(t, crawl.Finish{Deferred: later, Reason: "retry-after"},
+	require.Equal(t, crawl.Finish{DeferredUntil: later, Reason: "retry-after"},
 		decide.Deferral(facts().Facts, time.Hour, "retry-after"), "whatever is due")
 }
 

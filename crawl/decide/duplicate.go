@@ -8,22 +8,22 @@ import (
 
 // ChargePage charges a page to its patterns, by its text and its canonical URL, if any. It returns
 // nil for a page without patterns, or with news at an earlier visit.
-func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical string) *crawl.Charge {
+func ChargePage(c crawl.CrawlFacts, u urls.URL, text *traps.PageText, canonical string) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil {
 		return nil
 	}
-	if to, err := urls.Parse(canonical); err == nil && to != u && to.Domain() == u.Domain() {
+	if target, err := urls.Parse(canonical); err == nil && target != u && target.Domain() == u.Domain() {
 		charge.Copy = true
 	} else {
 		canonical = ""
 	}
 	memory := memoryOf(c, charge.Patterns[0])
-	if !memory.News(said, u.String()) {
+	if !memory.HasNewContent(text, u.String()) {
 		charge.Duplicate = true
 		return charge
 	}
-	memory, shared := memory.Learn(said, canonical)
+	memory, shared := memory.Learn(text, canonical)
 	charge.Fingerprints = memory.Fingerprints()
 	if shared {
 		charge.Shared = memory.Shared()
@@ -33,9 +33,9 @@ func ChargePage(c crawl.CrawlFacts, u urls.URL, said *traps.Said, canonical stri
 
 // ChargeRedirect charges a redirecting page, judged with its target. It returns nil for equal
 // addresses.
-func ChargeRedirect(c crawl.CrawlFacts, u, to urls.URL) *crawl.Charge {
+func ChargeRedirect(c crawl.CrawlFacts, u, target urls.URL) *crawl.Charge {
 	charge := chargeOf(c, u)
-	if charge == nil || urls.SameAddress(u, to) {
+	if charge == nil || urls.SameAddress(u, target) {
 		return nil
 	}
 	charge.Redirect = true
@@ -54,19 +54,19 @@ func ChargeUnchanged(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
 
 func chargeOf(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
 	patterns := traps.Patterns(u)
-	if len(patterns) == 0 || wasNews(c) {
+	if len(patterns) == 0 || hadNewContent(c) {
 		return nil
 	}
 	return &crawl.Charge{Patterns: patterns}
 }
 
-// wasNews reports whether a page brought news at an earlier visit.
-func wasNews(c crawl.CrawlFacts) bool { return !c.Visit.At.IsZero() && !c.Duplicate }
+// hadNewContent reports whether a page brought news at an earlier visit.
+func hadNewContent(c crawl.CrawlFacts) bool { return !c.Visit.At.IsZero() && !c.Duplicate }
 
 func memoryOf(c crawl.CrawlFacts, pattern string) traps.Memory {
 	for _, p := range c.Patterns {
 		if p.Pattern == pattern {
-			return traps.Remember(p.Shared, p.Fingerprints)
+			return traps.DecodeMemory(p.Shared, p.Fingerprints)
 		}
 	}
 	return traps.Memory{}

@@ -93,20 +93,20 @@ func TestPatternsAreSpentByBudget(t *testing.T) {
 		for duplicates := range seen + 1 {
 			c.Patterns = []crawl.PatternFacts{{Pattern: "/p/N", Seen: seen, Duplicates: duplicates}}
 			d := decided(c)
-			spent := d.Do == decide.Skip && d.Outcome == crawl.OutcomeSkipped && d.Trap.Rule == crawl.TrapPattern
+			spent := d.Action == decide.Skip && d.Outcome == crawl.OutcomeSkipped && d.Trap.Rule == crawl.TrapPattern
 			require.Equal(t, traps.Budget(c.Patterns) == 0, spent, "%d seen, %d duplicates", seen, duplicates)
 			n++
 		}
 	}
 	require.Equal(t, 120*121/2, n)
 	c.Patterns = []crawl.PatternFacts{{Pattern: "/p/N", Seen: 30, Duplicates: 30}}
-	require.NotEqual(t, decide.Skip, decided(c).Do, "a further run, which sees half of it, tries again")
+	require.NotEqual(t, decide.Skip, decided(c).Action, "a further run, which sees half of it, tries again")
 	c.Patterns = []crawl.PatternFacts{{Pattern: "/p/N", Seen: 60, Duplicates: 60}}
 	old := c
 	old.Visit.At = now.Add(-1000 * time.Hour)
-	require.NotEqual(t, decide.Skip, decided(old).Do, "it was good before")
+	require.NotEqual(t, decide.Skip, decided(old).Action, "it was good before")
 	old.Duplicate = true
-	require.Equal(t, decide.Skip, decided(old).Do)
+	require.Equal(t, decide.Skip, decided(old).Action)
 	c.Depth = 0
-	require.NotEqual(t, decide.Skip, decided(c).Do, "a seed is a person's decision")
+	require.NotEqual(t, decide.Skip, decided(c).Action, "a seed is a person's decision")
 }

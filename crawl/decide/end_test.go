@@ -75,7 +75,7 @@ func TestEndOfADomain(t *testing.T) {
 				require.Equal(t, crawl.Finish{Reason: "because"}, end)
 			}
 			// what the one asks for, the other allows
-			if decide.Decide(f, now).Do == decide.Finish {
+			if decide.Decide(f, now).Action == decide.Finish {
 				require.True(t, ends)
 			}
 		})
@@ -85,7 +85,7 @@ func TestEndOfADomain(t *testing.T) {
 func TestDeferralOutlastsTheEnd(t *testing.T) {
 	t.Parallel()
 	f := decide.Facts{Facts: crawl.Facts{Now: now, Runs: runs(due(0), due(200))}}
-	want := crawl.Finish{Deferred: in(60), Reason: "retry-after"}
+	want := crawl.Finish{DeferredUntil: in(60), Reason: "retry-after"}
 	require.Equal(t, want, decide.Deferral(f.Facts, time.Hour, "retry-after"))
 	f.Domain.DeferredUntil, f.Domain.Reason = in(60), "retry-after"
 	end, ends := decide.End(f, "no page is due")
@@ -101,18 +101,18 @@ func TestYields(t *testing.T) {
 	f := decide.Facts{Facts: crawl.Facts{Now: now, Runs: runs(due(0))}}
 	r := &f.Runs[0]
 	r.Settings.YieldAfter, r.Name = new(int64(10)), "small-web"
-	r.Crowded, r.TurnStarted, r.DomainStarted = true, 100, 109
+	r.HasWaitingDomains, r.StartedAtClaim, r.DomainStarted = true, 100, 109
 	require.False(t, decide.Yields(*r))
 	r.DomainStarted = 110
 	require.True(t, decide.Yields(*r))
 
 	d := decide.Decide(f, now)
-	require.Equal(t, decide.Finish, d.Do)
+	require.Equal(t, decide.Finish, d.Action)
 	require.Equal(t, reasons.Yields, d.Reason)
-	require.Equal(t, "the domain yields after 10 requests, because other domains of run small-web wait", d.Why)
+	require.Equal(t, "the domain yields after 10 requests, because other domains of run small-web wait", d.Explanation)
 	end, ends := decide.End(f, "yielded")
 	require.True(t, ends)
-	require.Equal(t, crawl.Finish{Reason: "yielded", Yields: []int64{1}}, end)
+	require.Equal(t, crawl.Finish{Reason: "yielded", YieldingRunIDs: []int64{1}}, end)
 
 	other := due(0)
 	other.Settings = other.Settings.WithDefaults()
@@ -128,22 +128,22 @@ func TestYields(t *testing.T) {
 	_, ends = decide.End(f, "yielded")
 	require.False(t, ends, "its request is finished first")
 	r.LockedAt = time.Time{}
-	r.Crowded = false
+	r.HasWaitingDomains = false
 	require.False(t, decide.Yields(*r), "nobody waits")
 	_, ends = decide.End(f, "yielded")
 	require.False(t, ends)
-	r.Crowded, r.Yielded, r.TurnStarted = true, true, r.DomainStarted
+	r.HasWaitingDomains, r.HasYielded, r.StartedAtClaim = true, true, r.DomainStarted
 	require.True(t, decide.Yields(*r), "it has not had its turn since")
-	r.Crowded, r.Settings.YieldAfter = true, new(int64(0))
+	r.HasWaitingDomains, r.Settings.YieldAfter = true, new(int64(0))
 	require.False(t, decide.Yields(*r), "it is never to")
 }
 
 func TestBudgetsOfBytesAndTime(t *testing.T) {
 	t.Parallel()
 	set := settings.Settings{MaxTime: new(settings.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
-	require.Equal(t, "the time limit of 1h0m0s is reached (max_time)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetTime}))
-	require.Equal(t, "the budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.Left{Pending: true, Budget: crawl.BudgetBytes}))
-	require.Equal(t, "complete", decide.EndOfRun(set, crawl.Left{Budget: crawl.BudgetTime}))
+	require.Equal(t, "the time limit of 1h0m0s is reached (max_time)", decide.EndOfRun(set, crawl.RemainingWork{Pending: true, Budget: crawl.BudgetTime}))
+	require.Equal(t, "the budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.RemainingWork{Pending: true, Budget: crawl.BudgetBytes}))
+	require.Equal(t, "complete", decide.EndOfRun(set, crawl.RemainingWork{Budget: crawl.BudgetTime}))
 }
 
 func TestPaceIsThatOfRunsThatMayGoOn(t *testing.T) {

@@ -37,7 +37,7 @@ func FuzzDecide(f *testing.F) {
 		for i := range stored.Runs {
 			var set settings.Settings
 			// what cannot be read or is not valid is never stored
-			if json.Unmarshal(stored.Runs[i].Document, &set) == nil && set.Validate() == nil {
+			if json.Unmarshal(stored.Runs[i].SettingsDocument, &set) == nil && set.Validate() == nil {
 				stored.Runs[i].Settings = set
 			}
 			stored.Runs[i].Settings = stored.Runs[i].Settings.WithDefaults()
@@ -58,8 +58,8 @@ func FuzzDecide(f *testing.F) {
 // requirePromises checks a decision against what the facts alone forbid.
 func requirePromises(t *testing.T, f decide.Facts, at time.Time, d decide.Decision) {
 	t.Helper()
-	_, forbidden := f.Domain.Controls.Forbidding(at)
-	switch d.Do {
+	_, forbidden := f.Domain.Controls.FirstForbidding(at)
+	switch d.Action {
 	case decide.Request, decide.Probe:
 		require.False(t, f.Domain.SlotFree.After(at), "before the slot is free")
 		require.NotNil(t, d.Crawl.Robots, "before robots.txt")
@@ -80,6 +80,6 @@ func requirePromises(t *testing.T, f decide.Facts, at time.Time, d decide.Decisi
 		require.True(t, d.Until.After(at), "a wait that has ended would spin")
 	case decide.Finish, decide.Done:
 	default:
-		require.Fail(t, "no decision", "%q", d.Do)
+		require.Fail(t, "no decision", "%q", d.Action)
 	}
 }

@@ -12,27 +12,27 @@ import (
 // skipImage closes the crawl of an image outside its run's settings or budget.
 func skipImage(d *Decision) bool {
 	set := d.Run.Settings
-	switch budget := limit(*set.MaxImagesPerDomain); {
+	switch budget := limitOrNil(*set.MaxImagesPerDomain); {
 	case !set.TakesImages():
-		return d.pass(reasons.ImagesOff, "the run no longer fetches images (--images)")
+		return d.skipWith(reasons.ImagesOff, "the run no longer fetches images (--images)")
 	case budget != nil && d.Run.ImagesStarted >= *budget:
-		return d.pass(reasons.ImageBudget, "the run requests at most "+counted(*budget, "image")+" of the domain (max_images_per_domain)")
+		return d.skipWith(reasons.ImageBudget, "the run requests at most "+pluralize(*budget, "image")+" of the domain (max_images_per_domain)")
 	}
 	u, err := urls.Parse(d.Crawl.URL)
 	if err != nil {
 		return false // the request reports it
 	}
 	if p, found := variants.Match(u, *set.Exclude); found {
-		return d.pass(reasons.Excluded, "the run excludes "+p+" (--exclude)")
+		return d.skipWith(reasons.Excluded, "the run excludes "+p+" (--exclude)")
 	}
 	return false
 }
 
 // FollowImages returns the Follow for a page's images, and whether they are stored. They are not
 // stored if the publisher forbids the run's purpose.
-func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, said usage.Usage) (follow *crawl.Follow, stored bool) {
+func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
 	set := run.Settings
-	if allowed, _ := usage.AllowsImages(*set.Purpose, said); !allowed || !set.TakesImages() {
+	if allowed, _ := usage.AllowsImages(*set.Purpose, statement); !allowed || !set.TakesImages() {
 		return nil, false
 	}
 	return imageScope(run, crawl.Follow{Depth: max(c.Depth, 1)}), true
@@ -44,6 +44,6 @@ func imageScope(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 		follow.SeedsOnly = true
 		return &follow
 	}
-	follow.MaxSubdomains = limit(int64(*run.Settings.MaxSubdomains))
+	follow.MaxSubdomains = limitOrNil(int64(*run.Settings.MaxSubdomains))
 	return &follow
 }

@@ -46,7 +46,7 @@ func TestImages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := decide.Decide(facts(anImage, c.change), now)
-			require.Equal(t, c.do, d.Do, d.Why)
+			require.Equal(t, c.do, d.Action, d.Explanation)
 			require.Equal(t, c.reason, d.Reason)
 		})
 	}
@@ -60,10 +60,10 @@ func TestImagesOutliveTheBudgetOfPages(t *testing.T) {
 		run(f).Spent, run(f).Due = crawl.SpentPages, later
 	})
 	d := decide.Decide(f, now)
-	require.Equal(t, decide.Wait, d.Do, d.Why)
+	require.Equal(t, decide.Wait, d.Action, d.Explanation)
 	require.Equal(t, later, d.Until)
 	run(&f).Spent, run(&f).Due = crawl.SpentAll, time.Time{}
-	require.Equal(t, decide.Finish, decide.Decide(f, now).Do)
+	require.Equal(t, decide.Finish, decide.Decide(f, now).Action)
 }
 
 func TestLastVisitOfWhatIsWanted(t *testing.T) {
@@ -76,7 +76,7 @@ func TestLastVisitOfWhatIsWanted(t *testing.T) {
 		return crawl.RunFacts{Settings: set}
 	}
 	withImages, stored, known := visited(kinds.Page), visited(kinds.Image), visited(kinds.Image)
-	withImages.Images = true
+	withImages.ImagesRecorded = true
 	stored.Image, known.Image = &crawl.ImageFacts{Stored: true}, &crawl.ImageFacts{}
 	for name, c := range map[string]struct {
 		run    crawl.RunFacts

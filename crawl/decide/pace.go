@@ -23,15 +23,15 @@ func PaceOf(f crawl.Facts) Pace {
 	p := Pace{Waits: crawl.Waits{
 		Domain: f.Domain.Controls.Delay(), CrawlDelay: time.Duration(f.Domain.CrawlDelay),
 	}}
-	for _, r := range wanting(f) {
-		of := Pace{
+	for _, r := range activeRuns(f) {
+		runPace := Pace{
 			Waits:   crawl.Waits{Configured: time.Duration(*r.Settings.Delay)},
 			IPDelay: time.Duration(*r.Settings.IPDelay), SubnetDelay: time.Duration(*r.Settings.SubnetDelay),
 		}
 		if *r.Settings.GroupBy == settings.GroupByRegistered {
-			of.RegisteredDelay = time.Duration(*r.Settings.Delay)
+			runPace.RegisteredDelay = time.Duration(*r.Settings.Delay)
 		}
-		p = p.And(of)
+		p = p.And(runPace)
 	}
 	return p
 }
@@ -51,7 +51,7 @@ func (p Pace) And(o Pace) Pace {
 // open, like the windows of its site ([crawl.DomainFacts]).
 func WindowTexts(f crawl.Facts) []string {
 	var texts []string
-	for _, r := range wanting(f) {
+	for _, r := range activeRuns(f) {
 		if w := *r.Settings.Window; w != "" {
 			texts = append(texts, w)
 		}
@@ -65,6 +65,6 @@ func WindowTexts(f crawl.Facts) []string {
 // Breaker returns the settings of a run's circuit breaker.
 func Breaker(run crawl.RunFacts) crawl.BreakerSettings {
 	return crawl.BreakerSettings{
-		Graylist: time.Duration(*run.Settings.Graylist), Most: *run.Settings.MaxGraylistings,
+		Graylist: time.Duration(*run.Settings.Graylist), MaxGraylistings: *run.Settings.MaxGraylistings,
 	}
 }

@@ -13,31 +13,31 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-type robotsAnswer int
+type robotsDecision int
 
 const (
-	robotsUnknown robotsAnswer = iota // it must be fetched first
+	robotsUnknown robotsDecision = iota // it must be fetched first
 	robotsAllowed
 	robotsRefused  // the decision is made
 	robotsDeferred // likewise
 )
 
-// robots decides by the origin's robots.txt (RFC 9309 §2.3.1) and its statements on use.
-func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
+// decideRobots decides by the origin's robots.txt (RFC 9309 §2.3.1) and its statements on use.
+func decideRobots(f Facts, now time.Time, d *Decision) robotsDecision {
 	r := d.Crawl.Robots
 	d.Prerequisite = kinds.Robots
 	if r == nil || r.Verdict == crawl.RobotsUnknown || !r.ExpiresAt.After(now) || Outdated(f, r.Agent, r.Verdict) {
-		d.Why = "robots.txt is fetched first"
+		d.Explanation = "robots.txt is fetched first"
 		return robotsUnknown
 	}
-	refuse := func(format string, args ...any) robotsAnswer {
-		d.Do, d.Outcome, d.Reason, d.Why = Refuse, crawl.OutcomeBlockedRobots, reasons.Robots, fmt.Sprintf(format, args...)
+	refuse := func(format string, args ...any) robotsDecision {
+		d.Action, d.Outcome, d.Reason, d.Explanation = Refuse, crawl.OutcomeBlockedRobots, reasons.Robots, fmt.Sprintf(format, args...)
 		return robotsRefused
 	}
 	switch r.Verdict {
 	case crawl.RobotsUnreachable:
-		d.Do, d.Until, d.Reason = DeferOrigin, r.ExpiresAt, reasons.Robots
-		d.Why = "robots.txt: " + r.Reason
+		d.Action, d.Until, d.Reason = DeferOrigin, r.ExpiresAt, reasons.Robots
+		d.Explanation = "robots.txt: " + r.Reason
 		return robotsDeferred
 	case crawl.RobotsDisallowAll:
 		return refuse("robots.txt: %s", r.Reason)
@@ -49,7 +49,7 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 	}
 	if WantsTDM(*d.Run) && !r.TDMKnown {
 		if f.Ruling.TDMAllowed {
-			d.Prerequisite, d.Why = kinds.TDM, usage.TDMPath+" is fetched first"
+			d.Prerequisite, d.Explanation = kinds.TDM, usage.TDMPath+" is fetched first"
 			return robotsUnknown
 		}
 		return refuse("%s may forbid the page, but robots.txt line %d disallows reading it", usage.TDMPath, f.Ruling.TDMLine)
@@ -58,27 +58,27 @@ func robots(f Facts, now time.Time, d *Decision) robotsAnswer {
 		d.ByRule = true
 		return refuse("robots.txt line %d: %s", f.Ruling.Line, f.Ruling.Rule)
 	}
-	if allowed, why := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage); !allowed {
-		known, _ := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage.Known())
-		d.ByUse = !known
-		return refuse("%s", why)
+	if allowed, explanation := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage); !allowed {
+		allowedWithoutUnread, _ := usage.Allows(*d.Run.Settings.Purpose, f.Ruling.Usage.WithoutUnread())
+		d.ByUsage = !allowedWithoutUnread
+		return refuse("%s", explanation)
 	}
 	d.Usage = f.Ruling.Usage
 	return robotsAllowed
 }
 
-// RobotsFreshLeast is the minimum lifetime of a robots.txt, whatever its Cache-Control. A request
+// RobotsLifetimeMin is the minimum lifetime of a robots.txt, whatever its Cache-Control. A request
 // for it before each page would not be polite.
-const RobotsFreshLeast = 10 * time.Minute
+const RobotsLifetimeMin = 10 * time.Minute
 
-// RereadsRobots reports whether a page's status makes a robots.txt outdated before it expires: the
-// page is refused or fails, and the origin had no robots.txt at the last request. A site that
-// begins to refuse may have added one. A missing page proves nothing about its site.
-func RereadsRobots(r *crawl.RobotsFacts, status int, now time.Time) bool {
+// ShouldRefetchRobots reports whether a page's status makes a robots.txt outdated before it
+// expires: the page is refused or fails, and the origin had no robots.txt at the last request. A
+// site that begins to refuse may have added one. A missing page proves nothing about its site.
+func ShouldRefetchRobots(r *crawl.RobotsFacts, status int, now time.Time) bool {
 	if status < http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusGone {
 		return false
 	}
-	return r != nil && r.Verdict == crawl.RobotsAllowAll && now.Sub(time.UnixMicro(r.Version)) >= RobotsFreshLeast
+	return r != nil && r.Verdict == crawl.RobotsAllowAll && now.Sub(time.UnixMicro(r.Version)) >= RobotsLifetimeMin
 }
 
 // Outdated reports whether a robots.txt was read for another product token, or by another rule.
@@ -90,10 +90,10 @@ func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
 func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == settings.PurposeAITrain }
 
 const (
-	// RobotsTries is the number of quick attempts at robots.txt before a deferral, or HTTP.
-	RobotsTries = 4
-	// SchemeHolds is the lifetime of the scheme of seeds. Later seeds use HTTPS again.
-	SchemeHolds = 24 * time.Hour
+	// RobotsAttempts is the number of quick attempts at robots.txt before a deferral, or HTTP.
+	RobotsAttempts = 4
+	// SchemeLifetime is the lifetime of the scheme of seeds. Later seeds use HTTPS again.
+	SchemeLifetime = 24 * time.Hour
 )
 
 // OriginsMax limits the origins of a domain. Beyond it, pages on new ports are skipped unless they
@@ -101,28 +101,28 @@ const (
 // which is stored.
 const OriginsMax = 16
 
-// ports skips a page on one port too many of its host.
-func ports(f Facts, d *Decision) bool {
+// skipExtraPort skips a page on one port too many of its host.
+func skipExtraPort(f Facts, d *Decision) bool {
 	c := d.Crawl
 	if c.Robots != nil || c.Depth == 0 || f.Domain.Origins < OriginsMax {
 		return false
 	}
-	return d.pass(reasons.Ports, fmt.Sprintf("%d other origins of the host were requested", f.Domain.Origins))
+	return d.skipWith(reasons.Ports, fmt.Sprintf("%d other origins of the host were requested", f.Domain.Origins))
 }
 
-// FallsBack reports whether seeds without a scheme are requested over HTTP: no attempt over HTTPS
-// ever had an answer. An unresolved name proves nothing.
-func FallsBack(origin string, r crawl.RobotsFacts) bool {
+// FallsBackToHTTP reports whether seeds without a scheme are requested over HTTP: no attempt over
+// HTTPS ever had an answer. An unresolved name proves nothing.
+func FallsBackToHTTP(origin string, r crawl.RobotsFacts) bool {
 	return strings.HasPrefix(origin, "https://") && r.Verdict == crawl.RobotsUnreachable &&
-		r.Unreached >= RobotsTries && !r.Read
+		r.UnansweredCount >= RobotsAttempts && !r.WasRead
 }
 
-// scheme skips a seed that is requested over HTTP instead. Other URLs keep their scheme.
-func scheme(now time.Time, d *Decision) bool {
+// skipSchemeless skips a seed that is requested over HTTP instead. Other URLs keep their scheme.
+func skipSchemeless(now time.Time, d *Decision) bool {
 	c := d.Crawl
-	if !c.Bare || c.Robots == nil || !c.Robots.ExpiresAt.After(now) || !FallsBack(c.Origin, *c.Robots) {
+	if !c.Schemeless || c.Robots == nil || !c.Robots.ExpiresAt.After(now) || !FallsBackToHTTP(c.Origin, *c.Robots) {
 		return false
 	}
-	return d.pass(reasons.Scheme,
+	return d.skipWith(reasons.Scheme,
 		"the seed names no scheme, and https is unreachable ("+c.Robots.Reason+"): http is requested instead")
 }

@@ -13,33 +13,33 @@ import (
 
 func TestFallsBack(t *testing.T) {
 	t.Parallel()
-	out := crawl.RobotsFacts{Verdict: crawl.RobotsUnreachable, Unreached: decide.RobotsTries}
-	require.True(t, decide.FallsBack("https://example.org", out))
-	require.False(t, decide.FallsBack("http://example.org", out))
-	require.False(t, decide.FallsBack("https://example.org", crawl.RobotsFacts{Verdict: crawl.RobotsAllowAll}))
+	out := crawl.RobotsFacts{Verdict: crawl.RobotsUnreachable, UnansweredCount: decide.RobotsAttempts}
+	require.True(t, decide.FallsBackToHTTP("https://example.org", out))
+	require.False(t, decide.FallsBackToHTTP("http://example.org", out))
+	require.False(t, decide.FallsBackToHTTP("https://example.org", crawl.RobotsFacts{Verdict: crawl.RobotsAllowAll}))
 	tried, read := out, out
-	tried.Unreached, read.Read = decide.RobotsTries-1, true
-	require.False(t, decide.FallsBack("https://example.org", tried), "it has tries left")
-	require.False(t, decide.FallsBack("https://example.org", read), "it was there before")
+	tried.UnansweredCount, read.WasRead = decide.RobotsAttempts-1, true
+	require.False(t, decide.FallsBackToHTTP("https://example.org", tried), "it has tries left")
+	require.False(t, decide.FallsBackToHTTP("https://example.org", read), "it was there before")
 }
 
 func TestSeedsThatFallBackAreSkipped(t *testing.T) {
 	t.Parallel()
 	f := facts(func(f *decide.Facts) {
-		page(f).Depth, page(f).Bare = 0, true
-		robots(f).Verdict, robots(f).Reason, robots(f).Unreached = crawl.RobotsUnreachable, "no TLS", decide.RobotsTries
+		page(f).Depth, page(f).Schemeless = 0, true
+		decideRobots(f).Verdict, decideRobots(f).Reason, decideRobots(f).UnansweredCount = crawl.RobotsUnreachable, "no TLS", decide.RobotsAttempts
 	})
 	d := decide.Decide(f, now)
-	require.Equal(t, decide.Skip, d.Do)
+	require.Equal(t, decide.Skip, d.Action)
 	require.Equal(t, reasons.Scheme, d.Reason)
-	require.Contains(t, d.Why, "(no TLS): http is requested instead")
+	require.Contains(t, d.Explanation, "(no TLS): http is requested instead")
 
-	robots(&f).Unreached = 1
-	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Do, "one failure decides nothing")
-	robots(&f).Unreached = decide.RobotsTries
-	robots(&f).ExpiresAt = now.Add(-time.Second)
-	require.Equal(t, decide.FetchPrerequisite, decide.Decide(f, now).Do, "https is asked again in time")
-	robots(&f).ExpiresAt = now.Add(time.Minute)
-	page(&f).Bare = false
-	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Do, "what is named with its scheme is meant as it stands")
+	decideRobots(&f).UnansweredCount = 1
+	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Action, "one failure decides nothing")
+	decideRobots(&f).UnansweredCount = decide.RobotsAttempts
+	decideRobots(&f).ExpiresAt = now.Add(-time.Second)
+	require.Equal(t, decide.FetchPrerequisite, decide.Decide(f, now).Action, "https is asked again in time")
+	decideRobots(&f).ExpiresAt = now.Add(time.Minute)
+	page(&f).Schemeless = false
+	require.Equal(t, decide.DeferOrigin, decide.Decide(f, now).Action, "what is named with its scheme is meant as it stands")
 }

@@ -9,20 +9,20 @@ import (
 // after an earlier extractor, or if the run needs more: the page is read again, even if unchanged.
 func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 	unread := c.Kind.Image() && c.Image == nil // it was a page, or had a problem
-	if c.Extractor >= crawl.ExtractorVersion && !unread && !wantsMore(run, c) {
+	if c.Extractor >= crawl.ExtractorVersion && !unread && !lacksImages(run, c) {
 		return c.Visit
 	}
 	return crawl.Visit{At: c.Visit.At}
 }
 
-// wantsMore reports whether the last visit lacks images, or an image's bytes, that a run needs.
-func wantsMore(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+// lacksImages reports whether the last visit lacks images, or an image's bytes, that a run needs.
+func lacksImages(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	set := run.Settings
 	switch {
 	case c.Visit.At.IsZero() || !set.TakesImages():
 		return false
 	case c.Kind.Document():
-		return !c.Images
+		return !c.ImagesRecorded
 	case c.Kind.Image() && c.Image != nil:
 		return *set.Images == settings.ImagesStore && !c.Image.Stored || *set.Thumbnails && !c.Image.Thumbnail
 	}

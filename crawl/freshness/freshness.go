@@ -22,27 +22,28 @@ const (
 	Max = 30 * 24 * time.Hour
 	// etagMax caps an entity tag, in bytes, which is sent back with each request.
 	etagMax = 1000
-	// clockSlack is the tolerated difference between two clocks, ours or a server's.
-	clockSlack = time.Minute
+	// clockTolerance is the tolerated difference between two clocks, ours or a server's.
+	clockTolerance = time.Minute
 	// maxSeconds is the largest number of seconds in a Duration, with a margin for additions.
 	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
 )
 
 // NewVisit returns the stored state of a 200 answer that arrived at an instant.
-func NewVisit(h http.Header, answered time.Time, content crawl.ContentHash) crawl.Visit {
-	v := crawl.Visit{At: answered, ETag: entityTag(h.Get("ETag")), Content: content}
-	if fresh, _ := Lifetime(h, answered); fresh > 0 {
-		v.FreshUntil = answered.Add(fresh)
+func NewVisit(h http.Header, receivedAt time.Time, content crawl.ContentHash) crawl.Visit {
+	v := crawl.Visit{At: receivedAt, ETag: entityTag(h.Get("ETag")), Content: content}
+	if fresh, _ := Lifetime(h, receivedAt); fresh > 0 {
+		v.FreshUntil = receivedAt.Add(fresh)
 	}
-	if at, err := http.ParseTime(h.Get("Last-Modified")); err == nil && !at.After(date(h, answered)) {
+	if at, err := http.ParseTime(h.Get("Last-Modified")); err == nil && !at.After(date(h, receivedAt)) {
 		v.LastModified = at
 	}
 	return v
 }
 
-// Revalidated updates a visit by a 304 answer (RFC 9111 §4.3.4): new values win over known values.
-func Revalidated(v crawl.Visit, h http.Header, answered time.Time) crawl.Visit {
-	next := NewVisit(h, answered, v.Content)
+// UpdateNotModified updates a visit by a 304 answer (RFC 9111 §4.3.4): new values win over known
+// values.
+func UpdateNotModified(v crawl.Visit, h http.Header, receivedAt time.Time) crawl.Visit {
+	next := NewVisit(h, receivedAt, v.Content)
 	if next.ETag == "" {
 		next.ETag = v.ETag
 	}
@@ -70,9 +71,9 @@ func Due(v crawl.Visit, minRefetch time.Duration) (time.Time, reasons.Reason) {
 	return due, reasons.MinRefetch
 }
 
-// FinalAnswer reports whether a status declares a page gone, or forbidden to us, for a while. A 4xx
-// that requests a retry does not (RFC 9110 §15.5.9, RFC 8470, RFC 6585).
-func FinalAnswer(status int) bool {
+// IsFinalStatus reports whether a status declares a page gone, or forbidden to us, for a while. A
+// 4xx that requests a retry does not (RFC 9110 §15.5.9, RFC 8470, RFC 6585).
+func IsFinalStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
@@ -122,17 +123,17 @@ func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 		if opaqueTag(v.ETag) == opaqueTag(next.ETag) {
 			return "same entity tag " + urls.Shorten(v.ETag, 60)
 		}
-	case !v.LastModified.IsZero() && v.LastModified.Equal(next.LastModified) && v.LastModified.Before(v.At.Add(-clockSlack)):
+	case !v.LastModified.IsZero() && v.LastModified.Equal(next.LastModified) && v.LastModified.Before(v.At.Add(-clockTolerance)):
 		return "last modified on " + next.LastModified.UTC().Format(http.TimeFormat) + ", as at the last visit"
 	}
 	return ""
 }
 
-// codings are the suffixes of mod_deflate and mod_brotli for the tag of a compressed answer.
-var codings = []string{"-gzip", "-br"}
+// codingSuffixes are the suffixes of mod_deflate and mod_brotli for the tag of a compressed answer.
+var codingSuffixes = []string{"-gzip", "-br"}
 
 func withoutCoding(tag string) string {
-	for _, coding := range codings {
+	for _, coding := range codingSuffixes {
 		if plain, found := strings.CutSuffix(tag, coding+`"`); found {
 			return plain + `"`
 		}
@@ -148,12 +149,12 @@ func opaqueTag(tag string) string { return strings.TrimPrefix(withoutCoding(tag)
 // max-age, else from Expires and Date, less the Age of the answer (§4.2.3). It is 0 with no-store,
 // no-cache, `Vary: *` and malformed values. s-maxage is for shared caches and ignored (§5.2.2.10).
 // Heuristics (§4.2.2) are ignored, because the minimum refetch time replaces them.
-func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool) {
+func Lifetime(h http.Header, receivedAt time.Time) (fresh time.Duration, declared bool) {
 	if strings.Contains(strings.Join(h.Values("Vary"), ","), "*") {
 		return 0, true
 	}
-	lifetime, said := cacheControl(h)
-	if !said {
+	lifetime, declared := cacheControl(h)
+	if !declared {
 		text := h.Get("Expires")
 		if text == "" {
 			return 0, false
@@ -163,7 +164,7 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 			return 0, true // "0", which is common, is in the past (§5.3)
 		}
 		// both times are by the server's clock
-		lifetime = expires.Sub(date(h, answered))
+		lifetime = expires.Sub(date(h, receivedAt))
 	}
 	age, ok := deltaSeconds(strings.TrimSpace(h.Get("Age")))
 	if !ok {
@@ -173,22 +174,22 @@ func Lifetime(h http.Header, answered time.Time) (fresh time.Duration, said bool
 }
 
 // cacheControl returns the lifetime by Cache-Control. The first directive applies (§4.2.1).
-func cacheControl(h http.Header) (lifetime time.Duration, said bool) {
+func cacheControl(h http.Header) (lifetime time.Duration, declared bool) {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "no-store", "no-cache":
 			return 0, true
 		case "max-age":
-			if said {
+			if declared {
 				continue
 			}
-			said = true
+			declared = true
 			// both forms must be accepted (§5.2); other forms are stale (§4.2.1)
 			lifetime, _ = deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
 		}
 	}
-	return lifetime, said
+	return lifetime, declared
 }
 
 // deltaSeconds reads a number of seconds (§1.2.2), and cuts it to maxSeconds.
@@ -204,11 +205,11 @@ func deltaSeconds(s string) (time.Duration, bool) {
 }
 
 // date returns the Date header, or the time of arrival.
-func date(h http.Header, answered time.Time) time.Time {
+func date(h http.Header, receivedAt time.Time) time.Time {
 	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		return at
 	}
-	return answered
+	return receivedAt
 }
 
 // entityTag returns a tag (RFC 9110 §8.8.3) to send back; empty if it is malformed, too long, or

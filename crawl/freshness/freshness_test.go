@@ -215,9 +215,9 @@ func TestVisitRevalidated(t *testing.T) {
 
 	want := visit
 	want.At, want.FreshUntil = later, time.Time{}
-	require.Equal(t, want, freshness.Revalidated(visit, http.Header{}, later))
+	require.Equal(t, want, freshness.UpdateNotModified(visit, http.Header{}, later))
 
-	got := freshness.Revalidated(visit, header(`ETag: "2"`, "Cache-Control: max-age=3600", "Last-Modified: Sun, 22 Nov 2026 12:00:00 GMT"), later)
+	got := freshness.UpdateNotModified(visit, header(`ETag: "2"`, "Cache-Control: max-age=3600", "Last-Modified: Sun, 22 Nov 2026 12:00:00 GMT"), later)
 	require.Equal(t, crawl.Visit{
 		At: later, FreshUntil: later.Add(time.Hour), ETag: `"2"`,
 		LastModified: time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC), Content: content,

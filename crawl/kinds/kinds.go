@@ -33,8 +33,8 @@ type Traits struct {
 	// large body takes long. It holds its permit until the attempt is recorded, which bounds the
 	// bodies that wait to be read.
 	Large bool
-	// Takes reports whether a body of a media type is read.
-	Takes func(mediaType string) bool
+	// Accepts reports whether a body of a media type is read.
+	Accepts func(mediaType string) bool
 	// SameBytes compares the bytes of a body to find it unchanged; otherwise its content decides.
 	SameBytes bool
 
@@ -49,12 +49,12 @@ type Traits struct {
 	// named in one place come one after another.
 	Nested bool
 
-	// Again is set if a run that requests pages again also requests this kind again.
-	Again bool
-	// AgainWithin caps the wait until then; 0 means no cap.
-	AgainWithin time.Duration
-	// Oftener multiplies a page's allowed frequency of fetches (min_refetch); 0 means 1.
-	Oftener int
+	// IsRecrawled is set if a run that requests pages again also requests this kind again.
+	IsRecrawled bool
+	// MaxRevisitInterval caps the wait until then; 0 means no cap.
+	MaxRevisitInterval time.Duration
+	// RefetchFactor multiplies a page's allowed frequency of fetches (min_refetch); 0 means 1.
+	RefetchFactor int
 }
 
 // Budget is the budget that a request counts against.
@@ -82,8 +82,8 @@ const (
 // TDMPath is the path of an origin's tdmrep.json (W3C TDM Reservation Protocol).
 const TDMPath = "/.well-known/tdmrep.json"
 
-// announcedAgain caps the wait for a kind that announces new pages.
-const announcedAgain = 24 * time.Hour
+// maxAnnouncementInterval caps the wait for a kind that announces new pages.
+const maxAnnouncementInterval = 24 * time.Hour
 
 // table holds the kinds in display order. The first is the kind of a page.
 var table = []struct {
@@ -92,32 +92,32 @@ var table = []struct {
 }{
 	{Page, Traits{
 		// prefers formats that can be parsed
-		Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1", Takes: document,
-		Budget: BudgetPages, Follow: FollowLinks, Again: true,
+		Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1", Accepts: acceptsDocument,
+		Budget: BudgetPages, Follow: FollowLinks, IsRecrawled: true,
 	}},
 	{Robots, Traits{
 		// one octet more than counts, to show that the last line is cut
-		Accept: "text/plain,*/*;q=0.5", MaxBytes: 500<<10 + 1, Takes: anything, Path: "/robots.txt",
+		Accept: "text/plain,*/*;q=0.5", MaxBytes: 500<<10 + 1, Accepts: acceptsAny, Path: "/robots.txt",
 	}},
 	{TDM, Traits{
-		Accept: "text/plain,*/*;q=0.5", MaxBytes: 500<<10 + 1, Takes: anything, Path: TDMPath,
+		Accept: "text/plain,*/*;q=0.5", MaxBytes: 500<<10 + 1, Accepts: acceptsAny, Path: TDMPath,
 	}},
 	{Sitemap, Traits{
-		Accept: "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: 50 << 20, Takes: announcing, SameBytes: true,
-		Follow: FollowAnnounced, Nested: true, Again: true, AgainWithin: announcedAgain,
+		Accept: "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: 50 << 20, Accepts: acceptsAnnouncement, SameBytes: true,
+		Follow: FollowAnnounced, Nested: true, IsRecrawled: true, MaxRevisitInterval: maxAnnouncementInterval,
 	}},
 	{Feed, Traits{
 		Accept:   "application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.1",
-		MaxBytes: 4 << 20, Takes: announcing, SameBytes: true,
-		Follow: FollowAnnounced, Again: true, AgainWithin: announcedAgain, Oftener: 24,
+		MaxBytes: 4 << 20, Accepts: acceptsAnnouncement, SameBytes: true,
+		Follow: FollowAnnounced, IsRecrawled: true, MaxRevisitInterval: maxAnnouncementInterval, RefetchFactor: 24,
 	}},
 	{Image, Traits{
 		// names first the formats with fingerprints
 		Accept:   "image/jpeg,image/png,image/webp,image/gif,image/*;q=0.5,*/*;q=0.1",
-		MaxBytes: 20_000_000, Large: true, Takes: image,
+		MaxBytes: 20_000_000, Large: true, Accepts: acceptsImage,
 		// before any page, even news: the images of a page come with it, and a spent budget of pages does
 		// not hide them
-		Priority: 3, Budget: BudgetImages, Again: true,
+		Priority: 3, Budget: BudgetImages, IsRecrawled: true,
 	}},
 }
 
@@ -132,8 +132,8 @@ func (k Kind) Traits() *Traits {
 	return &table[0].traits
 }
 
-// Counted reports whether requests count as pages of their run.
-func (k Kind) Counted() bool { return k.Traits().Budget == BudgetPages }
+// CountsAsPage reports whether requests count as pages of their run.
+func (k Kind) CountsAsPage() bool { return k.Traits().Budget == BudgetPages }
 
 // Image reports whether requests count as images of their run.
 func (k Kind) Image() bool { return k.Traits().Budget == BudgetImages }
@@ -164,18 +164,18 @@ func list(all []Kind, quote string) string {
 	return strings.Join(names, ", ")
 }
 
-func anything(string) bool { return true }
+func acceptsAny(string) bool { return true }
 
-// document accepts media types of pages. XML is a page if it turns out to be XHTML.
-func document(mediaType string) bool {
+// acceptsDocument accepts media types of pages. XML is a page if it turns out to be XHTML.
+func acceptsDocument(mediaType string) bool {
 	return slices.Contains([]string{
 		"text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml", "",
 	}, mediaType)
 }
 
-// image accepts media types of images. Some servers do not declare the type of a file. A file
-// declared as another type is not an image.
-func image(mediaType string) bool {
+// acceptsImage accepts media types of images. Some servers do not declare the type of a file. A
+// file declared as another type is not an image.
+func acceptsImage(mediaType string) bool {
 	switch mediaType {
 	case "", "application/octet-stream", "binary/octet-stream":
 		return true
@@ -185,8 +185,8 @@ func image(mediaType string) bool {
 	return strings.HasPrefix(mediaType, "image/")
 }
 
-// announcing accepts media types of sitemaps and feeds. Many servers declare other types.
-func announcing(mediaType string) bool {
+// acceptsAnnouncement accepts media types of sitemaps and feeds. Many servers declare other types.
+func acceptsAnnouncement(mediaType string) bool {
 	family, _, _ := strings.Cut(mediaType, "/")
 	return !slices.Contains([]string{"image", "audio", "video", "font"}, family)
 }
@@ -200,7 +200,7 @@ func SQL() string {
 		name, says string
 		has        func(Kind) bool
 	}{
-		{"counted", "requests count as pages of their run", Kind.Counted},
+		{"counted", "requests count as pages of their run", Kind.CountsAsPage},
 		{"image", "they count as images of their run", Kind.Image},
 		{"document", "what is fetched is read for its links and its words", Kind.Document},
 		{"announces", "it announces pages, as sitemaps and feeds do", Kind.Announces},
@@ -211,8 +211,8 @@ func SQL() string {
 	}
 	b.WriteString("CREATE OR REPLACE FUNCTION kinds(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$\n    SELECT CASE p_column\n")
 	for _, c := range columns {
-		having := slices.DeleteFunc(All(), func(k Kind) bool { return !c.has(k) })
-		fmt.Fprintf(&b, "        WHEN '%s' THEN ARRAY[%s]\n", c.name, list(having, "'"))
+		matching := slices.DeleteFunc(All(), func(k Kind) bool { return !c.has(k) })
+		fmt.Fprintf(&b, "        WHEN '%s' THEN ARRAY[%s]\n", c.name, list(matching, "'"))
 	}
 	b.WriteString("        ELSE ('no column ' || p_column)::text[]\n    END\n$$;\n\n" +
 		"-- Where crawls of a kind come in the frontier; null is by depth and rank.\n" +

@@ -15,8 +15,8 @@ func TestTable(t *testing.T) {
 		require.False(t, seen[k], "%s is there twice", k)
 		seen[k] = true
 		require.NotEmpty(t, k.Traits().Accept, k)
-		require.NotNil(t, k.Traits().Takes, k)
-		require.False(t, k.Traits().Path != "" && k.Counted(), "%s is in no frontier, and so in no budget", k)
+		require.NotNil(t, k.Traits().Accepts, k)
+		require.False(t, k.Traits().Path != "" && k.CountsAsPage(), "%s is in no frontier, and so in no budget", k)
 	}
 	require.Equal(t, kinds.Page.Traits(), kinds.Kind("of a later version").Traits())
 }
@@ -35,7 +35,7 @@ func TestTakes(t *testing.T) {
 	} {
 		var takes []kinds.Kind
 		for _, k := range []kinds.Kind{kinds.Page, kinds.Sitemap, kinds.Feed, kinds.Image} {
-			if k.Traits().Takes(mediaType) {
+			if k.Traits().Accepts(mediaType) {
 				takes = append(takes, k)
 			}
 		}

@@ -89,10 +89,10 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 }
 
 func refuse(text string) error {
-	const most = 80 // bytes that are repeated
+	const maxQuotedBytes = 80 // bytes that are repeated
 	return fmt.Errorf("%w: entry %q: want a host (shop.example.org), a registered domain (example.org, including "+
 		"its subdomains), the subdomains of a host (*.example.org) or a network (192.0.2.0/24)",
-		crawl.ErrInvalid, urls.Shorten(text, most))
+		crawl.ErrInvalid, urls.Shorten(text, maxQuotedBytes))
 }
 
 // ParseLine reads a line of a file of entries: an entry, perhaps with a comment after a "#", or a
@@ -103,7 +103,7 @@ func ParseLine(line string) (e Entry, found bool, err error) {
 	switch {
 	case len(fields) == 0:
 		return e, false, nil
-	case len(fields) == 2 && isNowhere(fields[0]):
+	case len(fields) == 2 && isBlockingAddress(fields[0]):
 		fields = fields[1:]
 	case len(fields) > 1:
 		return e, false, refuse(line)
@@ -112,8 +112,8 @@ func ParseLine(line string) (e Entry, found bool, err error) {
 	return e, err == nil, err
 }
 
-// isNowhere reports whether an address in a hosts file blocks a name.
-func isNowhere(text string) bool {
+// isBlockingAddress reports whether an address in a hosts file blocks a name.
+func isBlockingAddress(text string) bool {
 	addr, err := netip.ParseAddr(text)
 	return err == nil && (addr.IsUnspecified() || addr.IsLoopback())
 }

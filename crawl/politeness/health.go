@@ -13,27 +13,27 @@ import (
 // The constants of [crawl.Health].
 const (
 	HealthSamples = 20 // stored answers, each of another URL
-	healthLeast   = 5  // answers needed to judge a domain
+	minSamples    = 5  // answers needed to judge a domain
 	// failuresInARow is the number of consecutive failing URLs that counts as a domain's failure.
 	failuresInARow = 3
 
 	// BreakerErrors is the share of errors, and BreakerSlow the 95th percentile of the answer times,
 	// above which a domain is graylisted.
-	BreakerErrors  = 0.5
-	BreakerSlow    = 10 * time.Second
-	graylistGrowth = 3 // longest graylisting, as a multiple of the first
+	BreakerErrors     = 0.5
+	BreakerSlow       = 10 * time.Second
+	maxGraylistFactor = 3 // longest graylisting, as a multiple of the first
 
-	SlowdownMax   = time.Minute            // largest delay due to rising answer times
-	slowdownLeast = 500 * time.Millisecond // the 95th percentile below which a domain never counts as slow
+	SlowdownMax = time.Minute            // largest delay due to rising answer times
+	minSlowP95  = 500 * time.Millisecond // the 95th percentile below which a domain never counts as slow
 )
 
-// Answer is one observed answer, or its absence.
-type Answer struct {
+// Response is one observed answer, or its absence.
+type Response struct {
 	crawl.Sample
 
-	// Trouble classifies the answer for the back-off. Hinted is set if the server named a wait.
-	Trouble Trouble
-	Hinted  bool
+	// Failure classifies the answer for the back-off. HasRetryAfter is set if the server named a wait.
+	Failure       FailureClass
+	HasRetryAfter bool
 	// Probe is set if the answer, for example to a page, shows the domain's health. Many sites send
 	// robots.txt even to crawlers that they otherwise refuse.
 	Probe bool
@@ -41,15 +41,16 @@ type Answer struct {
 
 // Judgement is a breaker's verdict on an answer.
 type Judgement struct {
-	// Trouble is the answer's; a page's trouble becomes the domain's if others fail too.
-	Trouble Trouble
+	// Failure is the answer's; a page's trouble becomes the domain's if others fail too.
+	Failure FailureClass
 	// Graylist is the wait of a graylisted domain; 0 means not graylisted.
 	Graylist time.Duration
-	// GiveUp is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is given up, for For.
-	GiveUp crawl.DomainStatus
-	For    time.Duration
-	// Why explains a set Graylist or GiveUp.
-	Why string
+	// AbandonWait is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is given up, for
+	// AbandonFor.
+	AbandonStatus crawl.DomainStatus
+	AbandonFor    time.Duration
+	// Reason explains a set Graylist or AbandonWait.
+	Reason string
 }
 
 // URLKey identifies a URL in a [crawl.Sample], and an origin in a [crawl.OriginAnswer].
@@ -60,30 +61,30 @@ func URLKey(url string) uint32 {
 }
 
 // Observe returns the health after an answer, and the breaker's judgement. Each URL counts once,
-// with its last answer. Each failure of the domain at a page counts ([TroubleServer],
-// [TroubleSetup]). Failures of an origin do not count ([TroubleOrigin]). delay is the domain's
+// with its last answer. Each failure of the domain at a page counts ([FailureServer],
+// [FailureSetup]). Failures of an origin do not count ([FailureOrigin]). delay is the domain's
 // normal delay; jitter is in [0,1).
 func Observe(
-	h crawl.Health, a Answer, delay time.Duration, jitter float64, set crawl.BreakerSettings,
+	h crawl.Health, a Response, delay time.Duration, jitter float64, set crawl.BreakerSettings,
 ) (crawl.Health, Judgement) {
-	if a.Trouble == TroubleOrigin {
-		return h, Judgement{Trouble: TroubleOrigin}
+	if a.Failure == FailureOrigin {
+		return h, Judgement{Failure: FailureOrigin}
 	}
 	samples := slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool {
-		return a.URL != 0 && s.URL == a.URL && (!a.Probe || a.Trouble < TroubleServer)
+		return a.URL != 0 && s.URL == a.URL && (!a.Probe || a.Failure < FailureServer)
 	})
 	// A readable robots.txt proves nothing about the answers to pages.
 	if a.Probe || !a.Good() {
 		samples = append(samples, a.Sample)
 	}
 	h.Samples = samples[max(len(samples)-HealthSamples, 0):]
-	tr := a.Trouble
-	if tr == TroublePage && failingInARow(h) {
-		tr = TroubleServer
+	tr := a.Failure
+	if tr == FailurePage && failingInARow(h) {
+		tr = FailureServer
 	}
-	h.Penalty = settings.Duration(Penalty(time.Duration(h.Penalty), tr, a.Hinted, delay, jitter))
-	h, j := judge(adapt(h, a.Sample, delay), a, set)
-	j.Trouble = tr
+	h.Penalty = settings.Duration(Penalty(time.Duration(h.Penalty), tr, a.HasRetryAfter, delay, jitter))
+	h, j := judge(adaptSlowdown(h, a.Sample, delay), a, set)
+	j.Failure = tr
 	return h, j
 }
 
@@ -92,61 +93,61 @@ func failingInARow(h crawl.Health) bool {
 	return len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })
 }
 
-// Penalty returns the wait of a domain after failures. A failure doubles it ([TroubleServer]) or
-// quadruples it ([TroubleSetup]), from BackoffBase or a larger delay. Jitter in [0,1) adds up to a
+// Penalty returns the wait of a domain after failures. A failure doubles it ([FailureServer]) or
+// quadruples it ([FailureSetup]), from BackoffBase or a larger delay. Jitter in [0,1) adds up to a
 // quarter. The cap is BackoffMax, or a larger delay. A success halves the penalty, and drops it
 // below BackoffBase, so that a recovering server is not overloaded again. A failure with a wait
-// named by the server, or of the page alone ([TroublePage]), leaves it unchanged.
-func Penalty(prev time.Duration, tr Trouble, hinted bool, delay time.Duration, jitter float64) time.Duration {
+// named by the server, or of the page alone ([FailurePage]), leaves it unchanged.
+func Penalty(prev time.Duration, tr FailureClass, hasRetryAfter bool, delay time.Duration, jitter float64) time.Duration {
 	switch {
-	case tr == TroubleNone:
+	case tr == FailureNone:
 		if prev /= 2; prev < BackoffBase {
 			return 0
 		}
 		return prev
-	case hinted || tr == TroublePage:
+	case hasRetryAfter || tr == FailurePage:
 		return prev
 	}
 	return Jittered(backoff(tr, float64(prev), delay), delay, jitter)
 }
 
-// adapt moves the slowdown. While the 95th percentile is twice the calm time, each further slow
-// answer raises the slowdown by half, from the delay, up to SlowdownMax. Below that, each answer
-// shrinks it by a tenth. The calm time falls at once and rises slowly, so that a constantly slow
-// site does not count as failing. Errors do not count as calm, because they are often quick (as in
-// Scrapy's AutoThrottle); they raise the penalty.
-func adapt(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
-	took := answerTimes(h)
-	if s.Error || len(took) < healthLeast {
+// adaptSlowdown moves the slowdown. While the 95th percentile is twice the calm time, each further
+// slow answer raises the slowdown by half, from the delay, up to SlowdownMax. Below that, each
+// answer shrinks it by a tenth. The calm time falls at once and rises slowly, so that a constantly
+// slow site does not count as failing. Errors do not count as calm, because they are often quick
+// (as in Scrapy's AutoThrottle); they raise the penalty.
+func adaptSlowdown(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
+	durations := successDurations(h)
+	if s.Error || len(durations) < minSamples {
 		return h
 	}
-	p95, calm := percentile95(took), time.Duration(h.Calm)
-	if calm == 0 || p95 < calm {
-		calm = p95
+	p95, baseline := percentile95(durations), time.Duration(h.BaselineLatency)
+	if baseline == 0 || p95 < baseline {
+		baseline = p95
 	} else {
-		calm += (p95 - calm) / 50
+		baseline += (p95 - baseline) / 50
 	}
-	h.Calm = settings.Duration(calm)
-	slow := time.Duration(h.Slowdown)
-	limit := max(2*calm, slowdownLeast)
+	h.BaselineLatency = settings.Duration(baseline)
+	slowdown := time.Duration(h.Slowdown)
+	limit := max(2*baseline, minSlowP95)
 	switch {
 	case p95 <= limit:
-		if slow = slow * 9 / 10; slow < max(delay, BackoffBase) {
-			slow = 0
+		if slowdown = slowdown * 9 / 10; slowdown < max(delay, BackoffBase) {
+			slowdown = 0
 		}
-	case time.Duration(s.Took) > limit:
+	case time.Duration(s.Duration) > limit:
 		// only new evidence counts: one slow answer stays among the last for long
-		slow = min(max(slow, delay, BackoffBase)*3/2, max(SlowdownMax, delay))
+		slowdown = min(max(slowdown, delay, BackoffBase)*3/2, max(SlowdownMax, delay))
 	}
-	h.Slowdown = settings.Duration(slow)
+	h.Slowdown = settings.Duration(slowdown)
 	return h
 }
 
 // judge is the breaker. It is open while Probing is set: the domain rests, then one probe decides.
 // Other requests, such as for robots.txt, do not decide.
-func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, Judgement) {
-	good := a.Good() && time.Duration(a.Took) <= BreakerSlow
-	why := trouble(h)
+func judge(h crawl.Health, a Response, set crawl.BreakerSettings) (crawl.Health, Judgement) {
+	good := a.Good() && time.Duration(a.Duration) <= BreakerSlow
+	reason := breakerReason(h)
 	switch {
 	case set.Graylist <= 0:
 		h.Probing = false
@@ -156,33 +157,33 @@ func judge(h crawl.Health, a Answer, set crawl.BreakerSettings) (crawl.Health, J
 		// answers before the rest prove nothing about the present
 		h.Probing, h.Graylistings, h.Samples = false, 0, h.Samples[len(h.Samples)-1:]
 	case h.Probing:
-		return open(h, "the probe failed", set)
-	case why != "":
-		return open(h, why, set)
+		return openBreaker(h, "the probe failed", set)
+	case reason != "":
+		return openBreaker(h, reason, set)
 	}
 	if good {
-		h.GivenUp = 0
+		h.AbandonedCount = 0
 	}
 	return h, Judgement{}
 }
 
-func open(h crawl.Health, why string, set crawl.BreakerSettings) (crawl.Health, Judgement) {
+func openBreaker(h crawl.Health, reason string, set crawl.BreakerSettings) (crawl.Health, Judgement) {
 	h.Graylistings++
 	h.Probing = true
-	if h.Graylistings >= set.Most {
-		h.GivenUp++
-		giveUp := crawl.DomainUnreachable
+	if h.Graylistings >= set.MaxGraylistings {
+		h.AbandonedCount++
+		status := crawl.DomainUnreachable
 		// most of the errors are refusals
 		if share(h, func(s crawl.Sample) bool { return s.Refused }) > ErrorShare(h)/2 {
-			giveUp = crawl.DomainBlocked
+			status = crawl.DomainBlocked
 		}
-		return h, Judgement{GiveUp: giveUp, For: GiveUp(h.GivenUp), Why: why}
+		return h, Judgement{AbandonStatus: status, AbandonFor: AbandonWait(h.AbandonedCount), Reason: reason}
 	}
 	wait := set.Graylist
 	for range h.Graylistings - 1 {
-		wait = min(2*wait, graylistGrowth*set.Graylist)
+		wait = min(2*wait, maxGraylistFactor*set.Graylist)
 	}
-	return h, Judgement{Graylist: wait, Why: why}
+	return h, Judgement{Graylist: wait, Reason: reason}
 }
 
 // Describe returns a description of a domain's health.
@@ -201,8 +202,8 @@ func Describe(h crawl.Health) string {
 	if h.Graylistings > 0 {
 		text += fmt.Sprintf(", graylisted %d times in a row", h.Graylistings)
 	}
-	if h.GivenUp > 0 {
-		text += fmt.Sprintf(", abandoned %d times in a row", h.GivenUp)
+	if h.AbandonedCount > 0 {
+		text += fmt.Sprintf(", abandoned %d times in a row", h.AbandonedCount)
 	}
 	if h.Probing {
 		text += ", the next response decides"
@@ -210,15 +211,15 @@ func Describe(h crawl.Health) string {
 	return text
 }
 
-// trouble returns the reason for opening the breaker; empty if it stays closed.
-func trouble(h crawl.Health) string {
-	took := answerTimes(h)
+// breakerReason returns the reason for opening the breaker; empty if it stays closed.
+func breakerReason(h crawl.Health) string {
+	durations := successDurations(h)
 	switch {
-	case len(h.Samples) < healthLeast:
+	case len(h.Samples) < minSamples:
 		return ""
 	case ErrorShare(h) > BreakerErrors:
 		return "more than half of the last responses were errors"
-	case len(took) >= healthLeast && percentile95(took) > BreakerSlow:
+	case len(durations) >= minSamples && percentile95(durations) > BreakerSlow:
 		return "responses take longer than " + BreakerSlow.String()
 	}
 	return ""
@@ -227,17 +228,17 @@ func trouble(h crawl.Health) string {
 // ErrorShare returns the share of errors among the samples, from 0 to 1. Refusals count only
 // without any good answer, because a site may have private pages.
 func ErrorShare(h crawl.Health) float64 {
-	welcome := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
-	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !welcome })
+	hasGood := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
+	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !hasGood })
 }
 
-func share(h crawl.Health, is func(crawl.Sample) bool) float64 {
+func share(h crawl.Health, matches func(crawl.Sample) bool) float64 {
 	if len(h.Samples) == 0 {
 		return 0
 	}
 	n := 0
 	for _, s := range h.Samples {
-		if is(s) {
+		if matches(s) {
 			n++
 		}
 	}
@@ -246,99 +247,99 @@ func share(h crawl.Health, is func(crawl.Sample) bool) float64 {
 
 // P95 returns the 95th percentile of the answer times, without errors; 0 without answers. It is the
 // second longest (nearest rank), even of fewer samples, so that one slow answer never decides.
-func P95(h crawl.Health) time.Duration { return percentile95(answerTimes(h)) }
+func P95(h crawl.Health) time.Duration { return percentile95(successDurations(h)) }
 
-// Occupies returns the same percentile of all requests, answered or not.
-func Occupies(h crawl.Health) time.Duration {
-	took := make([]settings.Duration, len(h.Samples))
+// OccupancyP95 returns the same percentile of all requests, answered or not.
+func OccupancyP95(h crawl.Health) time.Duration {
+	durations := make([]settings.Duration, len(h.Samples))
 	for i, s := range h.Samples {
-		took[i] = s.Took
+		durations[i] = s.Duration
 	}
-	return percentile95(took)
+	return percentile95(durations)
 }
 
-func answerTimes(h crawl.Health) []settings.Duration {
-	var took []settings.Duration
+func successDurations(h crawl.Health) []settings.Duration {
+	var durations []settings.Duration
 	for _, s := range h.Samples {
 		if !s.Error {
-			took = append(took, s.Took)
+			durations = append(durations, s.Duration)
 		}
 	}
-	return took
+	return durations
 }
 
 // percentile95 sorts took.
-func percentile95(took []settings.Duration) time.Duration {
-	if len(took) == 0 {
+func percentile95(durations []settings.Duration) time.Duration {
+	if len(durations) == 0 {
 		return 0
 	}
-	slices.Sort(took)
-	return time.Duration(took[max(len(took)-2, 0)])
+	slices.Sort(durations)
+	return time.Duration(durations[max(len(durations)-2, 0)])
 }
 
 // LatencyDelay returns factor times an answer's time (Heritrix's delayFactor); 0 turns it off.
-func LatencyDelay(took time.Duration, factor float64) time.Duration {
-	return time.Duration(min(float64(max(took, 0))*max(factor, 0), float64(settings.DelayMax)))
+func LatencyDelay(latency time.Duration, factor float64) time.Duration {
+	return time.Duration(min(float64(max(latency, 0))*max(factor, 0), float64(settings.DelayMax)))
 }
 
 // The shortest and the longest time before a given-up domain or origin is retried.
 const (
-	GiveUpFirst = time.Hour
-	GiveUpMost  = 30 * 24 * time.Hour
+	AbandonWaitMin = time.Hour
+	AbandonWaitMax = 30 * 24 * time.Hour
 )
 
-// GiveUp returns the wait after times consecutive failures to reach a domain, from 1: GiveUpFirst,
-// doubled each time, up to GiveUpMost.
-func GiveUp(times int) time.Duration {
-	wait := GiveUpFirst
-	for ; times > 1 && wait < GiveUpMost; times-- {
+// AbandonWait returns the wait after times consecutive failures to reach a domain, from 1:
+// AbandonWaitMin, doubled each time, up to AbandonWaitMax.
+func AbandonWait(failures int) time.Duration {
+	wait := AbandonWaitMin
+	for ; failures > 1 && wait < AbandonWaitMax; failures-- {
 		wait *= 2
 	}
-	return min(wait, GiveUpMost)
+	return min(wait, AbandonWaitMax)
 }
 
-// noNameLeast is the least duration of a missing name, because a zone may be broken for a while.
-const noNameLeast = time.Hour
+// minNameMissing is the least duration of a missing name, because a zone may be broken for a while.
+const minNameMissing = time.Hour
 
 // NameGone reports whether the name of a domain has been missing for long enough.
 func NameGone(h crawl.Health, now time.Time) bool {
-	return !h.NoNameSince.IsZero() && now.Sub(h.NoNameSince) >= noNameLeast
+	return !h.DNSFailingSince.IsZero() && now.Sub(h.DNSFailingSince) >= minNameMissing
 }
 
 // ObserveName returns the health after a look-up of the domain's name at an instant.
 func ObserveName(h crawl.Health, missing bool, now time.Time) crawl.Health {
 	switch {
 	case !missing:
-		h.NoNameSince = time.Time{}
-	case h.NoNameSince.IsZero():
-		h.NoNameSince = now
+		h.DNSFailingSince = time.Time{}
+	case h.DNSFailingSince.IsZero():
+		h.DNSFailingSince = now
 	}
 	return h
 }
 
-// awayMost is the longest duration of attempts without any connection. A failure older than
-// awayForgotten times awayMost no longer counts.
+// maxUnreachable is the longest duration of attempts without any connection. A failure older than
+// unreachableResetFactor times maxUnreachable no longer counts.
 const (
-	awayMost      = 6 * time.Minute
-	awayForgotten = 10
+	maxUnreachable         = 6 * time.Minute
+	unreachableResetFactor = 10
 )
 
-// ObserveAway returns the health after a request that has been tried since an instant. away is set
-// if no connection could be made. It also reports whether to give the domain up: after the wait, at
-// the next attempt, it would have been away for too long. A rarely requested domain with a long
-// delay has three attempts.
-func ObserveAway(h crawl.Health, away bool, since, now time.Time, wait, delay time.Duration) (crawl.Health, bool) {
-	if !away {
-		h.AwaySince = time.Time{}
+// ObserveReachability returns the health after a request that has been tried since an instant. away
+// is set if no connection could be made. It also reports whether to give the domain up: after the
+// wait, at the next attempt, it would have been away for too long. A rarely requested domain with a
+// long delay has three attempts.
+func ObserveReachability(h crawl.Health, unreachable bool, since, now time.Time, wait, delay time.Duration) (crawl.Health, bool) {
+	if !unreachable {
+		h.ConnectionsFailingSince = time.Time{}
 		return h, false
 	}
-	most := max(awayMost, 3*delay)
-	if now.Sub(since) > awayForgotten*most {
+	limit := max(maxUnreachable, 3*delay)
+	if now.Sub(since) > unreachableResetFactor*limit {
 		since = now
 	}
-	forgotten := h.GivenUp == 0 && now.Sub(h.AwaySince) > awayForgotten*most
-	if h.AwaySince.IsZero() || forgotten || since.Before(h.AwaySince) {
-		h.AwaySince = since
+	isStale := h.AbandonedCount == 0 && now.Sub(h.ConnectionsFailingSince) > unreachableResetFactor*limit
+	if h.ConnectionsFailingSince.IsZero() || isStale || since.Before(h.ConnectionsFailingSince) {
+		h.ConnectionsFailingSince = since
 	}
-	return h, now.Sub(h.AwaySince)+wait >= most
+	return h, now.Sub(h.ConnectionsFailingSince)+wait >= limit
 }

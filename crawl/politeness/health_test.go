@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-var breaker = crawl.BreakerSettings{Graylist: 5 * time.Minute, Most: 5}
+var breaker = crawl.BreakerSettings{Graylist: 5 * time.Minute, MaxGraylistings: 5}
 
 // patient is a domain under observation. Each answer is one of another URL.
 type patient struct {
@@ -22,7 +22,7 @@ type patient struct {
 	url   uint32
 }
 
-func (p *patient) observe(a politeness.Answer) (j politeness.Judgement) {
+func (p *patient) observe(a politeness.Response) (j politeness.Judgement) {
 	if a.URL == 0 {
 		p.url++
 		a.URL = p.url
@@ -34,7 +34,7 @@ func (p *patient) observe(a politeness.Answer) (j politeness.Judgement) {
 
 func (p *patient) answer(took time.Duration, n int) (j politeness.Judgement) {
 	for range n {
-		j = p.observe(politeness.Answer{Sample: crawl.Sample{Took: settings.Duration(took)}})
+		j = p.observe(politeness.Response{Sample: crawl.Sample{Duration: settings.Duration(took)}})
 	}
 	return j
 }
@@ -42,14 +42,14 @@ func (p *patient) answer(took time.Duration, n int) (j politeness.Judgement) {
 // fail has pages answer with a 503, or refuses them with a 403.
 func (p *patient) fail(n int, refused bool) (j politeness.Judgement) {
 	for range n {
-		a := politeness.Answer{
-			Sample: crawl.Sample{Took: settings.Duration(time.Millisecond), Error: !refused, Refused: refused},
+		a := politeness.Response{
+			Sample: crawl.Sample{Duration: settings.Duration(time.Millisecond), Error: !refused, Refused: refused},
 		}
 		if !refused {
-			a.Trouble = politeness.TroubleServer
+			a.Failure = politeness.FailureServer
 		}
 		j = p.observe(a)
-		j.Trouble = politeness.TroubleNone // see TestTroubleOfOnePage
+		j.Failure = politeness.FailureNone // see TestTroubleOfOnePage
 	}
 	return j
 }
@@ -57,9 +57,9 @@ func (p *patient) fail(n int, refused bool) (j politeness.Judgement) {
 // hang has pages fail by themselves: they do not answer in time, or with a 500.
 func (p *patient) hang(urls ...uint32) (j politeness.Judgement) {
 	for _, u := range urls {
-		j = p.observe(politeness.Answer{
-			Sample:  crawl.Sample{Took: settings.Duration(30 * time.Second), Error: true, URL: u},
-			Trouble: politeness.TroublePage,
+		j = p.observe(politeness.Response{
+			Sample:  crawl.Sample{Duration: settings.Duration(30 * time.Second), Error: true, URL: u},
+			Failure: politeness.FailurePage,
 		})
 	}
 	return j
@@ -74,7 +74,7 @@ func TestBreaker(t *testing.T) {
 		require.Zero(t, p.fail(4, false))
 		j := p.fail(1, false)
 		require.Equal(t, 5*time.Minute, j.Graylist)
-		require.Contains(t, j.Why, "errors")
+		require.Contains(t, j.Reason, "errors")
 
 		p = patient{t: t}
 		p.answer(time.Millisecond, 10)
@@ -97,7 +97,7 @@ func TestBreaker(t *testing.T) {
 		require.Zero(t, p.answer(10*time.Second, 20))
 		j := p.answer(11*time.Second, 2)
 		require.Equal(t, 5*time.Minute, j.Graylist)
-		require.Contains(t, j.Why, "longer than 10s")
+		require.Contains(t, j.Reason, "longer than 10s")
 	})
 
 	t.Run("ClosesAfterOneGoodProbe", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestBreaker(t *testing.T) {
 		for range 20 {
 			j := p.hang(1001, 1002)
 			require.Zero(t, j.Graylist)
-			require.Empty(t, j.GiveUp)
+			require.Empty(t, j.AbandonStatus)
 		}
 		require.Len(t, p.h.Samples, 8)
 	})
@@ -129,7 +129,7 @@ func TestBreaker(t *testing.T) {
 		require.Zero(t, p.hang(1001, 1002).Graylist, "2 of 12 URLs fail, the others are quick")
 		require.Equal(t, time.Millisecond, politeness.P95(p.h))
 		require.Zero(t, p.h.Slowdown)
-		require.Equal(t, 30*time.Second, politeness.Occupies(p.h), "but they keep places busy")
+		require.Equal(t, 30*time.Second, politeness.OccupancyP95(p.h), "but they keep places busy")
 	})
 
 	t.Run("TakesRefusalsForPagesThatAreNotForEverybody", func(t *testing.T) {
@@ -144,10 +144,10 @@ func TestBreaker(t *testing.T) {
 	t.Run("TakesARobotsTxtForNoWelcome", func(t *testing.T) {
 		t.Parallel()
 		p := patient{t: t}
-		robots := politeness.Answer{Sample: crawl.Sample{URL: 1000, Error: true}, Trouble: politeness.TroubleServer}
+		robots := politeness.Response{Sample: crawl.Sample{URL: 1000, Error: true}, Failure: politeness.FailureServer}
 		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
 		require.Len(t, p.h.Samples, 1, "one that fails is trouble")
-		robots = politeness.Answer{Sample: crawl.Sample{URL: 1000}}
+		robots = politeness.Response{Sample: crawl.Sample{URL: 1000}}
 		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
 		require.Empty(t, p.h.Samples, "until it can be read")
 		require.Equal(t, 5*time.Minute, p.fail(5, true).Graylist)
@@ -158,7 +158,7 @@ func TestBreaker(t *testing.T) {
 		p := patient{t: t}
 		p.fail(5, false)
 		for _, sample := range []crawl.Sample{{URL: 1}, {URL: 1, Error: true}} {
-			h, j := politeness.Observe(p.h, politeness.Answer{Sample: sample}, 0, 0, breaker)
+			h, j := politeness.Observe(p.h, politeness.Response{Sample: sample}, 0, 0, breaker)
 			require.Zero(t, j)
 			require.True(t, h.Probing)
 			require.Equal(t, 1, h.Graylistings)
@@ -170,12 +170,12 @@ func TestBreaker(t *testing.T) {
 		p := patient{t: t}
 		p.fail(8, false)
 		for _, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour} {
-			require.Equal(t, want, p.fail(1, false).For)
+			require.Equal(t, want, p.fail(1, false).AbandonFor)
 		}
 		p.answer(time.Millisecond, 1)
 		require.Equal(t, crawl.Health{Samples: p.h.Samples, Penalty: p.h.Penalty}, p.h, "a good probe forgets all of it")
 		p.fail(7, false)
-		require.Equal(t, time.Hour, p.fail(1, false).For)
+		require.Equal(t, time.Hour, p.fail(1, false).AbandonFor)
 	})
 
 	t.Run("RestsLongerWhenTheProbeFailsThenGivesUp", func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestBreaker(t *testing.T) {
 		}
 		require.Equal(t, []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 15 * time.Minute}, rests)
 		j := p.fail(1, false)
-		require.Equal(t, crawl.DomainUnreachable, j.GiveUp)
+		require.Equal(t, crawl.DomainUnreachable, j.AbandonStatus)
 		require.Zero(t, j.Graylist)
 	})
 
@@ -197,7 +197,7 @@ func TestBreaker(t *testing.T) {
 		p := patient{t: t}
 		p.fail(5, true)
 		p.fail(3, true)
-		require.Equal(t, crawl.DomainBlocked, p.fail(1, true).GiveUp)
+		require.Equal(t, crawl.DomainBlocked, p.fail(1, true).AbandonStatus)
 	})
 
 	t.Run("IsSlowToTakeASlowProbeForAGoodOne", func(t *testing.T) {
@@ -222,9 +222,9 @@ func TestBreaker(t *testing.T) {
 		var h crawl.Health
 		var j politeness.Judgement
 		for range 100 {
-			a := politeness.Answer{Sample: crawl.Sample{Error: true}, Trouble: politeness.TroubleServer}
-			h, j = politeness.Observe(h, a, 0, 0, crawl.BreakerSettings{Most: 5})
-			require.Equal(t, politeness.Judgement{Trouble: politeness.TroubleServer}, j)
+			a := politeness.Response{Sample: crawl.Sample{Error: true}, Failure: politeness.FailureServer}
+			h, j = politeness.Observe(h, a, 0, 0, crawl.BreakerSettings{MaxGraylistings: 5})
+			require.Equal(t, politeness.Judgement{Failure: politeness.FailureServer}, j)
 		}
 	})
 }
@@ -234,23 +234,23 @@ func TestPenalty(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
 		prev   time.Duration
-		tr     politeness.Trouble
+		tr     politeness.FailureClass
 		hinted bool
 		delay  time.Duration
 		jitter float64
 		want   time.Duration
 	}{
-		"first failure":              {0, politeness.TroubleServer, false, 0, 0, 2 * s},
-		"first, of a slow domain":    {0, politeness.TroubleServer, false, 10 * s, 0, 20 * s},
-		"doubles":                    {20 * s, politeness.TroubleServer, false, 10 * s, 0, 40 * s},
-		"quadruples for DNS and TLS": {20 * s, politeness.TroubleSetup, false, 10 * s, 0, 80 * s},
-		"with jitter":                {20 * s, politeness.TroubleServer, false, 10 * s, 1, 50 * s},
-		"is capped":                  {290 * s, politeness.TroubleServer, false, 10 * s, 1, 300 * s},
-		"but not below the delay":    {0, politeness.TroubleServer, false, 400 * s, 0, 400 * s},
-		"a success halves it":        {40 * s, politeness.TroubleNone, false, 10 * s, 0, 20 * s},
-		"and forgets a small one":    {1500 * time.Millisecond, politeness.TroubleNone, false, 0, 0, 0},
-		"a hint leaves it":           {40 * s, politeness.TroubleServer, true, 10 * s, 0, 40 * s},
-		"and so does one page's own": {40 * s, politeness.TroublePage, false, 10 * s, 0, 40 * s},
+		"first failure":              {0, politeness.FailureServer, false, 0, 0, 2 * s},
+		"first, of a slow domain":    {0, politeness.FailureServer, false, 10 * s, 0, 20 * s},
+		"doubles":                    {20 * s, politeness.FailureServer, false, 10 * s, 0, 40 * s},
+		"quadruples for DNS and TLS": {20 * s, politeness.FailureSetup, false, 10 * s, 0, 80 * s},
+		"with jitter":                {20 * s, politeness.FailureServer, false, 10 * s, 1, 50 * s},
+		"is capped":                  {290 * s, politeness.FailureServer, false, 10 * s, 1, 300 * s},
+		"but not below the delay":    {0, politeness.FailureServer, false, 400 * s, 0, 400 * s},
+		"a success halves it":        {40 * s, politeness.FailureNone, false, 10 * s, 0, 20 * s},
+		"and forgets a small one":    {1500 * time.Millisecond, politeness.FailureNone, false, 0, 0, 0},
+		"a hint leaves it":           {40 * s, politeness.FailureServer, true, 10 * s, 0, 40 * s},
+		"and so does one page's own": {40 * s, politeness.FailurePage, false, 10 * s, 0, 40 * s},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -263,21 +263,21 @@ func TestTroubleOfOnePage(t *testing.T) {
 	t.Parallel()
 	p := patient{t: t, delay: time.Second}
 	p.answer(time.Millisecond, 5)
-	require.Equal(t, politeness.TroublePage, p.hang(1001).Trouble)
-	require.Equal(t, politeness.TroublePage, p.hang(1001).Trouble, "again and again")
-	require.Equal(t, politeness.TroublePage, p.hang(1002).Trouble)
+	require.Equal(t, politeness.FailurePage, p.hang(1001).Failure)
+	require.Equal(t, politeness.FailurePage, p.hang(1001).Failure, "again and again")
+	require.Equal(t, politeness.FailurePage, p.hang(1002).Failure)
 	require.Zero(t, p.h.Penalty, "the domain is not slowed down")
-	require.Equal(t, politeness.TroubleServer, p.hang(1003).Trouble, "many fail: it is the domain's")
+	require.Equal(t, politeness.FailureServer, p.hang(1003).Failure, "many fail: it is the domain's")
 	require.Equal(t, settings.Duration(2*time.Second), p.h.Penalty)
 	p.answer(time.Millisecond, 1)
-	require.Equal(t, politeness.TroublePage, p.hang(1004).Trouble)
+	require.Equal(t, politeness.FailurePage, p.hang(1004).Failure)
 }
 
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	const h = time.Hour
 	for times, want := range map[int]time.Duration{0: h, 1: h, 2: 2 * h, 3: 4 * h, 10: 512 * h, 11: 720 * h, 1 << 40: 720 * h} {
-		require.Equal(t, want, politeness.GiveUp(times), "%d", times)
+		require.Equal(t, want, politeness.AbandonWait(times), "%d", times)
 	}
 }
 
@@ -298,20 +298,20 @@ func TestObserveAway(t *testing.T) {
 	now := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 	var h crawl.Health
 	fails := func(wait, spared, delay time.Duration) (given bool) {
-		h, given = politeness.ObserveAway(h, true, now.Add(-spared), now, wait, delay)
+		h, given = politeness.ObserveReachability(h, true, now.Add(-spared), now, wait, delay)
 		now = now.Add(wait)
 		return given
 	}
 	require.False(t, fails(2*time.Minute, 0, 0))
 	require.False(t, fails(3*time.Minute, 0, 0))
 	require.True(t, fails(time.Minute, 0, 0), "it would be six minutes")
-	h, _ = politeness.ObserveAway(h, false, now, now, 0, 0)
+	h, _ = politeness.ObserveReachability(h, false, now, now, 0, 0)
 	require.Zero(t, h)
 	require.False(t, fails(time.Minute, 3*time.Minute, 0))
 	require.True(t, fails(2*time.Minute, 0, 0), "what was spared counts")
 	now = now.Add(24 * time.Hour)
 	require.False(t, fails(time.Minute, 24*time.Hour, 0), "what was long ago does not")
-	h.GivenUp = 1
+	h.AbandonedCount = 1
 	now = now.Add(24 * time.Hour)
 	require.True(t, fails(time.Minute, 0, 0), "unless it was given up since")
 

@@ -18,22 +18,22 @@ const answeringStep = 10 // seconds
 // instant.
 func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
 	key, at := URLKey(origin), now.Unix()
-	if front := h.Answering; answered && len(front) > 0 && front[0].Origin == key && at-front[0].At < answeringStep {
+	if front := h.AnsweringOrigins; answered && len(front) > 0 && front[0].Origin == key && at-front[0].At < answeringStep {
 		return h
 	}
-	others := slices.DeleteFunc(slices.Clone(h.Answering), func(o crawl.OriginAnswer) bool { return o.Origin == key })
+	others := slices.DeleteFunc(slices.Clone(h.AnsweringOrigins), func(o crawl.OriginAnswer) bool { return o.Origin == key })
 	if answered {
 		others = slices.Insert(others, 0, crawl.OriginAnswer{Origin: key, At: at})
 	}
-	h.Answering = others[:min(len(others), AnsweringMax)]
+	h.AnsweringOrigins = others[:min(len(others), AnsweringMax)]
 	return h
 }
 
-// AnsweredElsewhere returns the last good answer of another origin of the domain. It is zero if no
-// other origin has one, or if each has failed since.
-func AnsweredElsewhere(h crawl.Health, origin string) time.Time {
+// LastOtherOriginAnswer returns the last good answer of another origin of the domain. It is zero if
+// no other origin has one, or if each has failed since.
+func LastOtherOriginAnswer(h crawl.Health, origin string) time.Time {
 	key := URLKey(origin)
-	for _, o := range h.Answering {
+	for _, o := range h.AnsweringOrigins {
 		if o.Origin != key {
 			return time.Unix(o.At, 0)
 		}

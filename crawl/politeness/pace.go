@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Delay returns the largest wait and its rule. Ties go to the first rule in [crawl.Waits].
+// Delay returns the largest wait and its rule. Ties go to the first rule in [crawl.WaitReason].
 func Delay(w crawl.Waits) (time.Duration, reasons.Reason) {
 	delay, reason := max(w.Configured, 0), reasons.Delay
 	for _, c := range []struct {
@@ -29,37 +29,37 @@ func Delay(w crawl.Waits) (time.Duration, reasons.Reason) {
 	return delay, reason
 }
 
-// Trouble classifies a failed attempt by its consequence for the next attempt.
-type Trouble int
+// FailureClass classifies a failed attempt by its consequence for the next attempt.
+type FailureClass int
 
 // The classes of failures.
 const (
-	TroubleNone Trouble = iota // needs no retry: the attempt succeeded or failed permanently
-	// TroublePage is a 5xx other than 503, or a timeout. Only the page has failed if other pages are
+	FailureNone FailureClass = iota // needs no retry: the attempt succeeded or failed permanently
+	// FailurePage is a 5xx other than 503, or a timeout. Only the page has failed if other pages are
 	// answered: it is retried later, without slowing the domain down.
-	TroublePage
-	// TroubleOrigin is an origin without a connection, TLS or a readable robots.txt, while another
+	FailurePage
+	// FailureOrigin is an origin without a connection, TLS or a readable robots.txt, while another
 	// origin of the domain answers. The origin is deferred, and the domain keeps its pace.
-	TroubleOrigin
-	// TroubleServer is a 429, 503, Retry-After, or broken connection: the domain's wait doubles.
-	TroubleServer
-	TroubleSetup // DNS or TLS: the wait quadruples
+	FailureOrigin
+	// FailureServer is a 429, 503, Retry-After, or broken connection: the domain's wait doubles.
+	FailureServer
+	FailureSetup // DNS or TLS: the wait quadruples
 )
 
 const (
 	// BackoffBase is the minimum base of a first failure's wait.
 	BackoffBase = time.Second
-	// BackoffFactor is the growth of each wait for [TroubleServer].
+	// BackoffFactor is the growth of each wait for [FailureServer].
 	BackoffFactor = 2
 	// BackoffMax caps the exponential wait, but not a Retry-After.
 	BackoffMax = 300 * time.Second
 )
 
 // Backoff returns the wait after the failures-th consecutive failure (from 1). It is BackoffBase or
-// a larger delay, doubled for each failure ([TroubleServer]) or quadrupled ([TroubleSetup]). jitter
+// a larger delay, doubled for each failure ([FailureServer]) or quadrupled ([FailureSetup]). jitter
 // in [0,1) adds up to a quarter. The cap is BackoffMax, or a larger delay.
-func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.Duration {
-	if t == TroubleNone || failures < 1 {
+func Backoff(t FailureClass, failures int, delay time.Duration, jitter float64) time.Duration {
+	if t == FailureNone || failures < 1 {
 		return 0
 	}
 	wait := 0.0
@@ -75,9 +75,9 @@ func Backoff(t Trouble, failures int, delay time.Duration, jitter float64) time.
 
 // backoff returns the wait after one more failure: the last wait, BackoffBase or the delay,
 // whichever is largest, times the trouble's factor, up to the limit.
-func backoff(t Trouble, prev float64, delay time.Duration) float64 {
+func backoff(t FailureClass, prev float64, delay time.Duration) float64 {
 	factor := float64(BackoffFactor)
-	if t == TroubleSetup {
+	if t == FailureSetup {
 		factor = 4.0
 	}
 	return min(factor*max(prev, float64(delay), float64(BackoffBase)), float64(max(BackoffMax, delay)))
@@ -90,6 +90,6 @@ func Jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 
 // Defers reports whether a wait defers the domain: its workflow ends, and the dispatcher restarts
 // it in time. Only a server's own request counts; the workflow sleeps through a Crawl-delay.
-func Defers(wait time.Duration, reason reasons.Reason, after time.Duration) bool {
-	return reason.Row().Defers && wait > after
+func Defers(wait time.Duration, reason reasons.Reason, threshold time.Duration) bool {
+	return reason.Row().Defers && wait > threshold
 }

@@ -45,22 +45,22 @@ func TestBackoff(t *testing.T) {
 	t.Run("GrowsWithEachFailure", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
-			trouble  politeness.Trouble
+			trouble  politeness.FailureClass
 			failures int
 			delay    time.Duration
 			want     time.Duration
 		}{
-			{politeness.TroubleServer, 1, 0, 2 * time.Second},
-			{politeness.TroubleServer, 2, 0, 4 * time.Second},
-			{politeness.TroubleServer, 5, 0, 32 * time.Second},
-			{politeness.TroubleSetup, 1, 0, 4 * time.Second},
-			{politeness.TroubleSetup, 3, 0, 64 * time.Second},
-			{politeness.TroubleServer, 1, 10 * time.Second, 20 * time.Second},
-			{politeness.TroubleSetup, 2, 10 * time.Second, 160 * time.Second},
-			{politeness.TroubleServer, 1, time.Millisecond, 2 * time.Second},
-			{politeness.TroubleServer, 9, 0, politeness.BackoffMax},
-			{politeness.TroubleServer, 1, time.Hour, time.Hour},
-			{politeness.TroubleSetup, 1 << 30, settings.DelayMax, settings.DelayMax},
+			{politeness.FailureServer, 1, 0, 2 * time.Second},
+			{politeness.FailureServer, 2, 0, 4 * time.Second},
+			{politeness.FailureServer, 5, 0, 32 * time.Second},
+			{politeness.FailureSetup, 1, 0, 4 * time.Second},
+			{politeness.FailureSetup, 3, 0, 64 * time.Second},
+			{politeness.FailureServer, 1, 10 * time.Second, 20 * time.Second},
+			{politeness.FailureSetup, 2, 10 * time.Second, 160 * time.Second},
+			{politeness.FailureServer, 1, time.Millisecond, 2 * time.Second},
+			{politeness.FailureServer, 9, 0, politeness.BackoffMax},
+			{politeness.FailureServer, 1, time.Hour, time.Hour},
+			{politeness.FailureSetup, 1 << 30, settings.DelayMax, settings.DelayMax},
 		} {
 			require.Equal(t, c.want, politeness.Backoff(c.trouble, c.failures, c.delay, 0), "%+v", c)
 		}
@@ -68,22 +68,22 @@ func TestBackoff(t *testing.T) {
 
 	t.Run("AddsUpToAQuarter", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, 2250*time.Millisecond, politeness.Backoff(politeness.TroubleServer, 1, 0, 0.5))
-		require.Equal(t, 2500*time.Millisecond, politeness.Backoff(politeness.TroubleServer, 1, 0, 1))
-		require.Equal(t, 2500*time.Millisecond, politeness.Backoff(politeness.TroubleServer, 1, 0, 99))
-		require.Equal(t, 2*time.Second, politeness.Backoff(politeness.TroubleServer, 1, 0, -99))
+		require.Equal(t, 2250*time.Millisecond, politeness.Backoff(politeness.FailureServer, 1, 0, 0.5))
+		require.Equal(t, 2500*time.Millisecond, politeness.Backoff(politeness.FailureServer, 1, 0, 1))
+		require.Equal(t, 2500*time.Millisecond, politeness.Backoff(politeness.FailureServer, 1, 0, 99))
+		require.Equal(t, 2*time.Second, politeness.Backoff(politeness.FailureServer, 1, 0, -99))
 	})
 
 	t.Run("IsNothingWithoutTrouble", func(t *testing.T) {
 		t.Parallel()
-		require.Zero(t, politeness.Backoff(politeness.TroubleNone, 3, time.Minute, 0.5))
-		require.Zero(t, politeness.Backoff(politeness.TroubleServer, 0, time.Minute, 0.5))
-		require.Zero(t, politeness.Backoff(politeness.TroubleServer, -1, time.Minute, 0.5))
+		require.Zero(t, politeness.Backoff(politeness.FailureNone, 3, time.Minute, 0.5))
+		require.Zero(t, politeness.Backoff(politeness.FailureServer, 0, time.Minute, 0.5))
+		require.Zero(t, politeness.Backoff(politeness.FailureServer, -1, time.Minute, 0.5))
 	})
 
 	t.Run("StaysInBounds", func(t *testing.T) {
 		t.Parallel()
-		for _, trouble := range []politeness.Trouble{politeness.TroubleServer, politeness.TroubleSetup} {
+		for _, trouble := range []politeness.FailureClass{politeness.FailureServer, politeness.FailureSetup} {
 			for _, delay := range []time.Duration{0, time.Second, 10 * time.Second, 299 * time.Second, time.Hour, settings.DelayMax} {
 				least := time.Duration(0)
 				for failures := 1; failures <= 40; failures++ {
@@ -124,7 +124,7 @@ func TestBackoffIsThatOfARetryPolicy(t *testing.T) {
 	for _, first := range []time.Duration{2 * time.Second, 2600 * time.Millisecond, 20 * time.Second, politeness.BackoffMax} {
 		want := first
 		for attempt := 1; attempt < 12; attempt++ {
-			got := politeness.Backoff(politeness.TroubleServer, attempt, first/politeness.BackoffFactor, 0)
+			got := politeness.Backoff(politeness.FailureServer, attempt, first/politeness.BackoffFactor, 0)
 			require.Equal(t, want, got, "%s, attempt %d", first, attempt)
 			want = min(want*politeness.BackoffFactor, politeness.BackoffMax)
 		}

@@ -68,14 +68,14 @@ func TestSlowdownNeedsEvidence(t *testing.T) {
 		t.Parallel()
 		p := patient{t: t, delay: 10 * time.Second}
 		p.answer(time.Second, 20)
-		calm := p.h.Calm
+		calm := p.h.BaselineLatency
 		for range 100 {
-			a := politeness.Answer{
-				Sample: crawl.Sample{Took: settings.Duration(time.Millisecond), Error: true}, Trouble: politeness.TroubleServer,
+			a := politeness.Response{
+				Sample: crawl.Sample{Duration: settings.Duration(time.Millisecond), Error: true}, Failure: politeness.FailureServer,
 			}
 			p.h, _ = politeness.Observe(p.h, a, p.delay, 0, crawl.BreakerSettings{})
 		}
-		require.Equal(t, calm, p.h.Calm)
+		require.Equal(t, calm, p.h.BaselineLatency)
 		p.answer(time.Second, 40)
 		require.Zero(t, p.h.Slowdown, "it is as it was")
 	})
@@ -86,14 +86,14 @@ func TestP95(t *testing.T) {
 	require.Zero(t, politeness.P95(crawl.Health{}))
 	var h crawl.Health
 	for i := 1; i <= 20; i++ {
-		h.Samples = append(h.Samples, crawl.Sample{Took: settings.Duration(time.Duration(21-i) * time.Second)})
+		h.Samples = append(h.Samples, crawl.Sample{Duration: settings.Duration(time.Duration(21-i) * time.Second)})
 		if i == 1 {
 			require.Equal(t, 20*time.Second, politeness.P95(h))
 			continue
 		}
 		require.Equal(t, 19*time.Second, politeness.P95(h), "of %d", i)
 	}
-	require.Equal(t, settings.Duration(20*time.Second), h.Samples[0].Took, "the order stays")
+	require.Equal(t, settings.Duration(20*time.Second), h.Samples[0].Duration, "the order stays")
 }
 
 // FuzzHealth observes any sequence of answers, one a byte. Its two low bits are
@@ -107,19 +107,19 @@ func FuzzHealth(f *testing.F) {
 			return
 		}
 		delay := time.Duration(delayed) % (settings.DelayMax + 1)
-		set := crawl.BreakerSettings{Graylist: time.Duration(graylisted) % (settings.DelayMax + 1), Most: most}
+		set := crawl.BreakerSettings{Graylist: time.Duration(graylisted) % (settings.DelayMax + 1), MaxGraylistings: most}
 		delay, set.Graylist = max(delay, -delay), max(set.Graylist, -set.Graylist)
 		var h crawl.Health
 		for _, a := range answers[:min(len(answers), 500)] {
-			tr := politeness.Trouble(a & 3)
+			tr := politeness.FailureClass(a & 3)
 			s := crawl.Sample{
-				Took: settings.Duration(time.Duration(a>>4) * time.Second), Error: tr != politeness.TroubleNone, Refused: a&8 != 0,
+				Duration: settings.Duration(time.Duration(a>>4) * time.Second), Error: tr != politeness.FailureNone, Refused: a&8 != 0,
 				URL: uint32(a) << 24,
 			}
 			before := h
 			stored, err := json.Marshal(before)
 			require.NoError(t, err)
-			answer := politeness.Answer{Sample: s, Trouble: tr, Hinted: a&4 != 0, Probe: a&16 == 0}
+			answer := politeness.Response{Sample: s, Failure: tr, HasRetryAfter: a&4 != 0, Probe: a&16 == 0}
 			next, j := politeness.Observe(h, answer, delay, jitter, set)
 			unchanged, err := json.Marshal(before)
 			require.NoError(t, err)
@@ -131,22 +131,22 @@ func FuzzHealth(f *testing.F) {
 			require.LessOrEqual(t, time.Duration(next.Penalty), max(politeness.BackoffMax, delay))
 			require.GreaterOrEqual(t, next.Slowdown, settings.Duration(0))
 			require.LessOrEqual(t, time.Duration(next.Slowdown), max(politeness.SlowdownMax, delay))
-			if tr == politeness.TroubleNone {
+			if tr == politeness.FailureNone {
 				require.LessOrEqual(t, next.Penalty, before.Penalty, "a success adds nothing")
 			} else if a&4 == 0 {
 				require.GreaterOrEqual(t, next.Penalty, before.Penalty, "a failure takes nothing off")
 			}
 
-			require.False(t, j.Graylist > 0 && j.GiveUp != "", "one or the other")
-			require.Equal(t, j.Graylist > 0 || j.GiveUp != "", j.Why != "", "what is decided has a reason")
-			require.Equal(t, j.GiveUp != "", j.For > 0, "what is given up is asked again")
-			require.GreaterOrEqual(t, j.Trouble, tr, "one page's trouble can be the domain's, nothing gets better")
+			require.False(t, j.Graylist > 0 && j.AbandonStatus != "", "one or the other")
+			require.Equal(t, j.Graylist > 0 || j.AbandonStatus != "", j.Reason != "", "what is decided has a reason")
+			require.Equal(t, j.AbandonStatus != "", j.AbandonFor > 0, "what is given up is asked again")
+			require.GreaterOrEqual(t, j.Failure, tr, "one page's trouble can be the domain's, nothing gets better")
 			require.LessOrEqual(t, j.Graylist, 3*set.Graylist)
 			if j.Graylist > 0 {
 				require.GreaterOrEqual(t, j.Graylist, set.Graylist)
 				require.True(t, next.Probing)
 			}
-			if j.GiveUp != "" {
+			if j.AbandonStatus != "" {
 				require.GreaterOrEqual(t, next.Graylistings, most)
 			}
 			require.NotEmpty(t, politeness.Describe(next))

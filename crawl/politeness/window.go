@@ -18,8 +18,8 @@ import (
 // Time zones come from the machine, or else from the program; so a program that offers windows
 // should import [time/tzdata].
 type Windows struct {
-	windows []window
-	until   time.Time
+	windows   []window
+	expiresAt time.Time
 }
 
 type window struct {
@@ -50,14 +50,14 @@ func ParseWindows(texts ...string) (Windows, error) {
 	return w, nil
 }
 
-// Until returns the same windows, which expire at an instant: from then on they are open.
-func (w Windows) Until(t time.Time) Windows {
-	w.until = t
+// ExpiringAt returns the same windows, which expire at an instant: from then on they are open.
+func (w Windows) ExpiringAt(t time.Time) Windows {
+	w.expiresAt = t
 	return w
 }
 
-// HoldUntil returns the instant of their expiry; zero means no expiry.
-func (w Windows) HoldUntil() time.Time { return w.until }
+// ExpiresAt returns the instant of their expiry; zero means no expiry.
+func (w Windows) ExpiresAt() time.Time { return w.expiresAt }
 
 // ValidateSettings checks settings, and that the time zones of their window are known.
 func ValidateSettings(s settings.Settings) error {
@@ -83,12 +83,12 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	// because only a weekly change of clocks could keep a weekly window closed.
 	now = now.Round(0) // the wall clock alone, as zones have no other
 	for at := now; ; {
-		next := w.until
+		next := w.expiresAt
 		if !next.IsZero() && !next.After(at) {
 			return at.Sub(now)
 		}
 		for _, win := range w.windows {
-			open, until := win.at(at)
+			open, until := win.stateAt(at)
 			if open {
 				return at.Sub(now)
 			}
@@ -116,52 +116,52 @@ func WaitAll(now time.Time, all []Windows) time.Duration {
 	return min(at.Sub(now), windowHorizon)
 }
 
-// Closes returns the end of all windows open now; now if all are closed. It returns false if that
-// is more than a month away, or never.
-func (w Windows) Closes(now time.Time) (time.Time, bool) {
+// NextClosing returns the end of all windows open now; now if all are closed. It returns false if
+// that is more than a month away, or never.
+func (w Windows) NextClosing(now time.Time) (time.Time, bool) {
 	if len(w.windows) == 0 {
 		return time.Time{}, false
 	}
 	now = now.Round(0)
 	for at := now; at.Sub(now) <= windowHorizon; {
-		last := at
+		end := at
 		for _, win := range w.windows {
-			if open, until := win.at(at); open && until.After(last) {
-				last = until
+			if open, until := win.stateAt(at); open && until.After(end) {
+				end = until
 			}
 		}
-		if !w.until.IsZero() && !last.Before(w.until) {
+		if !w.expiresAt.IsZero() && !end.Before(w.expiresAt) {
 			return time.Time{}, false // from then on they are open
 		}
-		if last.Equal(at) {
+		if end.Equal(at) {
 			return at, true
 		}
-		at = last
+		at = end
 	}
 	return time.Time{}, false
 }
 
-// at reports whether the window is open at an instant, and until when that holds at least: until
-// the window starts or ends, or its zone's clock changes.
-func (w window) at(t time.Time) (open bool, until time.Time) {
+// stateAt reports whether the window is open at an instant, and until when that holds at least:
+// until the window starts or ends, or its zone's clock changes.
+func (w window) stateAt(t time.Time) (open bool, until time.Time) {
 	local := t.In(w.zone)
 	hour, minute, second := local.Clock()
 	clock := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute +
 		time.Duration(second)*time.Second + time.Duration(local.Nanosecond())
 	inWeek := time.Duration(local.Weekday())*day + clock
-	ends, starts := time.Duration(0), week
+	untilEnd, untilStart := time.Duration(0), week
 	for d := range time.Weekday(7) {
 		if !w.days.Has(d) {
 			continue
 		}
 		since := (inWeek - time.Duration(d)*day - w.from + 2*week) % week
-		ends = max(ends, w.length()-since)
-		starts = min(starts, week-since)
+		untilEnd = max(untilEnd, w.length()-since)
+		untilStart = min(untilStart, week-since)
 	}
-	if open = ends > 0; open {
-		until = t.Add(ends)
+	if open = untilEnd > 0; open {
+		until = t.Add(untilEnd)
 	} else {
-		until = t.Add(starts)
+		until = t.Add(untilStart)
 	}
 	if _, changes := local.ZoneBounds(); !changes.IsZero() && changes.Before(until) {
 		until = changes

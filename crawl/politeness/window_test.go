@@ -167,12 +167,12 @@ func TestWindowsWait(t *testing.T) {
 			require.Equal(t, c.wait, w.Wait(now))
 			opens := now.Add(c.wait)
 			require.Zero(t, w.Wait(opens))
-			closes, ok := w.Closes(opens)
+			closes, ok := w.NextClosing(opens)
 			require.True(t, ok)
 			require.Equal(t, c.open, closes.Sub(opens))
 			require.Positive(t, w.Wait(closes))
 			if c.wait > 0 {
-				closed, ok := w.Closes(now)
+				closed, ok := w.NextClosing(now)
 				require.True(t, ok)
 				require.True(t, closed.Equal(now), "none is open")
 			}
@@ -186,15 +186,15 @@ func TestWindowsUntil(t *testing.T) {
 	const hour = time.Hour
 	night := mustWindows(t, "Mon-Sun 22:00-23:00")
 	for until, want := range map[time.Duration]time.Duration{-hour: 0, 0: 0, 3 * hour: 3 * hour, 10 * hour: 10 * hour, 48 * hour: 10 * hour} {
-		require.Equal(t, want, night.Until(now.Add(until)).Wait(now), until)
+		require.Equal(t, want, night.ExpiringAt(now.Add(until)).Wait(now), until)
 	}
 	require.Equal(t, 10*hour, night.Wait(now), "the windows themselves are as they were")
 	// two that never meet, until one of them holds no longer
-	never := []politeness.Windows{night.Until(now.Add(30 * hour)), mustWindows(t, "Mon-Sun 06:00-07:00").Until(now.Add(48 * hour))}
+	never := []politeness.Windows{night.ExpiringAt(now.Add(30 * hour)), mustWindows(t, "Mon-Sun 06:00-07:00").ExpiringAt(now.Add(48 * hour))}
 	require.Equal(t, 42*hour, politeness.WaitAll(now, never))
-	_, closes := night.Until(now.Add(10*hour + 30*time.Minute)).Closes(now.Add(10 * hour))
+	_, closes := night.ExpiringAt(now.Add(10*hour + 30*time.Minute)).NextClosing(now.Add(10 * hour))
 	require.False(t, closes)
-	at, closes := night.Until(now.Add(12 * hour)).Closes(now.Add(10 * hour))
+	at, closes := night.ExpiringAt(now.Add(12 * hour)).NextClosing(now.Add(10 * hour))
 	require.True(t, closes)
 	require.True(t, at.Equal(now.Add(11*hour)))
 }
@@ -209,7 +209,7 @@ func TestWindowsThatNeverClose(t *testing.T) {
 		mustWindows(t, "Mon-Wed 00:00-24:00 Europe/Berlin, Thu-Sun 00:00-24:00 Europe/Berlin"),
 	} {
 		require.Zero(t, w.Wait(now))
-		_, ok := w.Closes(now)
+		_, ok := w.NextClosing(now)
 		require.False(t, ok, w.String())
 	}
 }
@@ -244,7 +244,7 @@ func FuzzWindows(f *testing.F) {
 			part := time.Duration(share * float64(wait))
 			require.Equal(t, wait-part, w.Wait(now.Add(part)), "it was closed until then")
 		}
-		if closes, ok := w.Closes(opens); ok {
+		if closes, ok := w.NextClosing(opens); ok {
 			require.True(t, closes.After(opens))
 			require.Positive(t, w.Wait(closes))
 			open := closes.Sub(opens)

@@ -14,13 +14,13 @@ func TestTable(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, table, len(regexp.MustCompile(`(?m)^\t\w+ +Reason = "`).FindAll(source, -1)), "a reason has no row")
 	for r, row := range table {
-		require.NotEmpty(t, row.Words, r)
-		require.Positive(t, row.Of, r)
-		if row.Of == Page || row.Of == Image || row.Of == Answer {
+		require.NotEmpty(t, row.Explanation, r)
+		require.Positive(t, row.Subject, r)
+		if row.Subject == Page || row.Subject == Image || row.Subject == Answer {
 			require.NotEmpty(t, row.Remedy, "%s: a person wants to know how to have it all the same", r)
 		}
-		if row.Of != Page && row.Of != Image {
-			require.Empty(t, row.Again, "%s: only what was skipped is decided again", r)
+		if row.Subject != Page && row.Subject != Image {
+			require.Empty(t, row.RetryEvents, "%s: only what was skipped is decided again", r)
 		}
 	}
 	require.Zero(t, Reason("of a later version").Row())
@@ -32,5 +32,5 @@ func TestTable(t *testing.T) {
 // The index is one of a migration, which cannot read the table.
 func TestReasonsOfTheIndexRunDomainsHeld(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []Reason{InFlight, Paused, Window}, that(func(r Row) bool { return r.HoldsRun }))
+	require.Equal(t, []Reason{InFlight, Paused, Window}, reasonsWhere(func(r Row) bool { return r.HoldsRun }))
 }

@@ -9,10 +9,11 @@ import (
 
 // Row holds the declarations of a reason.
 type Row struct {
-	// Of is the subject that is not requested.
-	Of Subject
-	// Words explain the reason to people. Remedy tells how to request the page, or where to look.
-	Words, Remedy string
+	// Subject is the subject that is not requested.
+	Subject Subject
+	// Explanation explain the reason to people. Remedy tells how to request the page, or where to
+	// look.
+	Explanation, Remedy string
 	// Control is the kind of a person's control that forbids requests for this reason.
 	Control string
 	// Rank decides between reasons for an equally long wait of a domain: the lowest is named. Zero
@@ -20,19 +21,19 @@ type Row struct {
 	Rank int
 	// Status is the status of a waiting domain in Temporal's UI; empty means crawling.
 	Status string
-	// EndsWithNews is set if new work may end the wait.
-	EndsWithNews bool
+	// EndsOnNewWork is set if new work may end the wait.
+	EndsOnNewWork bool
 	// Defers is set if a long wait ends the domain's workflow. It sleeps through other waits.
 	Defers bool
 	// HoldsRun is set if a waiting domain keeps its run from ending. The condition of the index
 	// run_domains_postponed names these reasons, too.
 	HoldsRun bool
-	// Known is set for a page in the state of its last visit.
-	Known bool
+	// StateKnown is set for a page in the state of its last visit.
+	StateKnown bool
 	// Unwanted is set for a page that its run excludes: its former links are not followed.
 	Unwanted bool
-	// Again lists the events that decide a skipped page again.
-	Again []Event
+	// RetryEvents lists the events that decide a skipped page again.
+	RetryEvents []Event
 }
 
 // Subject is the kind of object that a reason keeps from being requested.
@@ -82,9 +83,9 @@ func OfControl(kind string) Reason {
 	return ""
 }
 
-// that returns the reasons whose rows satisfy has, sorted.
-func that(has func(Row) bool) []Reason {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(r Reason) bool { return !has(table[r]) })
+// reasonsWhere returns the reasons whose rows satisfy has, sorted.
+func reasonsWhere(matches func(Row) bool) []Reason {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(r Reason) bool { return !matches(table[r]) })
 }
 
 // SQL writes the table's columns for the database as functions.
@@ -95,19 +96,19 @@ func SQL() string {
 CREATE OR REPLACE FUNCTION reasons(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE p_column
 `)
-	column := func(name string, those []Reason) {
+	column := func(name string, selected []Reason) {
 		var texts []string
-		for _, r := range those {
+		for _, r := range selected {
 			texts = append(texts, quote(r))
 		}
 		fmt.Fprintf(&b, "        WHEN %s THEN ARRAY[%s]\n", quote(name), strings.Join(texts, ", "))
 	}
 	for _, e := range []Event{SettingsChanged, SeedGiven, TrapsReset, LinkFound, ImageFound} {
-		column(string(e), that(func(r Row) bool { return slices.Contains(r.Again, e) }))
+		column(string(e), reasonsWhere(func(r Row) bool { return slices.Contains(r.RetryEvents, e) }))
 	}
-	column("known", that(func(r Row) bool { return r.Known }))
-	column("keeps run open", that(func(r Row) bool { return r.HoldsRun }))
-	ranked := that(func(r Row) bool { return r.Rank > 0 })
+	column("known", reasonsWhere(func(r Row) bool { return r.StateKnown }))
+	column("keeps run open", reasonsWhere(func(r Row) bool { return r.HoldsRun }))
+	ranked := reasonsWhere(func(r Row) bool { return r.Rank > 0 })
 	slices.SortFunc(ranked, func(a, b Reason) int { return a.Row().Rank - b.Row().Rank })
 	column("by rank", ranked)
 	b.WriteString(`        ELSE ('no column ' || p_column)::text[]
@@ -118,7 +119,7 @@ $$;
 CREATE OR REPLACE FUNCTION control_reason(p_kind text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE p_kind
 `)
-	for _, r := range that(func(r Row) bool { return r.Control != "" }) {
+	for _, r := range reasonsWhere(func(r Row) bool { return r.Control != "" }) {
 		fmt.Fprintf(&b, "        WHEN %s THEN %s\n", quote(r.Row().Control), quote(r))
 	}
 	b.WriteString("    END\n$$;\n")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// RuleInterval is what the rule says by itself, between Least and Most.
+// RuleInterval is what the rule says by itself, between MinInterval and MaxInterval.
 func (h History) RuleInterval() time.Duration { return duration(h.ruleDays()) }
 
 // Threshold is the value at which the pages together ask for perDay requests a day, in
@@ -13,7 +13,7 @@ func (h History) RuleInterval() time.Duration { return duration(h.ruleDays()) }
 // it is over by the next visit. It is bounded, where no threshold has them ask for as
 // many or as few.
 func Threshold(pages []History, perDay float64, p Plan) float64 {
-	pages, likely := living(pages)
+	pages, likely := withoutFaded(pages)
 	return threshold(pages, likely, perDay, p)
 }
 
@@ -21,7 +21,7 @@ func Threshold(pages []History, perDay float64, p Plan) float64 {
 // pages of its domain are like: the geometric mean of what is likely.
 func Rate(h History, domain Rates) float64 {
 	mean := 0.0
-	for k, share := range likelihood(h).given(domain.prior()) {
+	for k, share := range likelihood(h).weightedBy(domain.prior()) {
 		mean += share * math.Log(rates[k])
 	}
 	return math.Exp(mean)

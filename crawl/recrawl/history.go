@@ -6,55 +6,55 @@ import (
 )
 
 // The rule for one page: a week at first, half of it after a change, half as much again without a
-// change, between Least and Most.
+// change, between MinInterval and MaxInterval.
 const (
-	Least = time.Hour
-	Most  = 180 * 24 * time.Hour
+	MinInterval = time.Hour
+	MaxInterval = 180 * 24 * time.Hour
 )
 
 const (
-	FadeMissing = 5                   // consecutive 404s after which a page fades out
-	FadeGone    = 2                   // the same for 410: one can be a mistake
-	PassMost    = 30 * 24 * time.Hour // longest time until a skipped page returns
+	FadeMissing     = 5                   // consecutive 404s after which a page fades out
+	FadeGone        = 2                   // the same for 410: one can be a mistake
+	MaxSkipInterval = 30 * 24 * time.Hour // longest time until a skipped page returns
 )
 
 // The rule, in days.
 const (
-	firstDays = 7.0
-	leastDays = 1.0 / 24
-	mostDays  = 180.0
+	initialDays = 7.0
+	minDays     = 1.0 / 24
+	maxDays     = 180.0
 
-	onChange    = 0.5
-	onNone      = 1.5
-	onMissing   = 2.0
-	missingDays = 1.0 // the minimum interval that a missing page doubles
+	changedFactor   = 0.5
+	unchangedFactor = 1.5
+	missingFactor   = 2.0
+	minMissingDays  = 1.0 // the minimum interval that a missing page doubles
 )
 
 const (
-	// memory is each visit's discount of earlier ones: about the last thirty count.
-	memory     = 0.97
-	gapClasses = 13 // classes of gaps: 1 h, 2 h, 4 h, … 4096 h
-	// dateLeast is the least age of a date. Servers date generated pages at this moment.
-	dateLeast = time.Minute
+	// evidenceDecay is each visit's discount of earlier ones: about the last thirty count.
+	evidenceDecay = 0.97
+	gapClasses    = 13 // classes of gaps: 1 h, 2 h, 4 h, … 4096 h
+	// minDateAge is the least age of a date. Servers date generated pages at this moment.
+	minDateAge = time.Minute
 )
 
-// Found is the result of a visit.
-type Found int
+// VisitResult is the result of a visit.
+type VisitResult int
 
 // The results of visits.
 const (
-	Failed    Found = iota // proves nothing about the page: no answer, 429, 5xx
-	Unchanged              // the page as it was at the last visit: see freshness.Unchanged
-	Changed                // another page than at the last visit
-	Missing                // a 404, or an equivalent answer
-	Gone                   // a 410
+	Failed    VisitResult = iota // proves nothing about the page: no answer, 429, 5xx
+	Unchanged                    // the page as it was at the last visit: see freshness.Unchanged
+	Changed                      // another page than at the last visit
+	Missing                      // a 404, or an equivalent answer
+	Gone                         // a 410
 )
 
 // Visit is the evidence of one visit.
 type Visit struct {
-	Found Found
-	// Since is the time since the last visit that found the page; 0 at the first.
-	Since time.Duration
+	Result VisitResult
+	// SinceLast is the time since the last visit that found the page; 0 at the first.
+	SinceLast time.Duration
 	// ChangedAgo is the time since the last change, by Last-Modified or a believed list; 0 means
 	// unknown. Less than a minute, or a time before the last visit, is not believed.
 	ChangedAgo time.Duration
@@ -69,106 +69,107 @@ type History struct {
 	Changes int `json:"changes,omitzero"`
 	// Days is the interval of the rule; 0 means a week.
 	Days float64 `json:"days,omitzero"`
-	// Quiet counts the days without a change. Old evidence counts less, as in Dated and Gaps.
-	Quiet float64 `json:"days_unchanged,omitzero"`
-	// Dated counts the changes with a known time.
-	Dated float64 `json:"dated_changes,omitzero"`
+	// UnchangedDays counts the days without a change. Old evidence counts less, as in DatedChanges and
+	// Gaps.
+	UnchangedDays float64 `json:"days_unchanged,omitzero"`
+	// DatedChanges counts the changes with a known time.
+	DatedChanges float64 `json:"dated_changes,omitzero"`
 	// Gaps counts the changes of unknown time: element i counts those in gaps of 2^i hours.
 	Gaps []float64 `json:"gaps,omitempty"`
 	// Missing counts the last consecutive 404 and 410, Gone the 410 among them.
 	Missing int `json:"missing,omitzero"`
 	Gone    int `json:"gone,omitzero"`
-	// Passed counts the consecutive due times that were skipped without a request.
-	Passed int `json:"skipped_due_times,omitzero"`
-	// Listed is the reading time of a list that names the page, in days after the last visit.
-	Listed float64 `json:"listed,omitzero"`
-	// News is set if that list declares a change since the last visit.
-	News bool `json:"change_announced,omitzero"`
+	// SkippedCount counts the consecutive due times that were skipped without a request.
+	SkippedCount int `json:"skipped_due_times,omitzero"`
+	// ListReadDays is the reading time of a list that names the page, in days after the last visit.
+	ListReadDays float64 `json:"listed,omitzero"`
+	// ChangeAnnounced is set if that list declares a change since the last visit.
+	ChangeAnnounced bool `json:"change_announced,omitzero"`
 	// Odds is the factor of the list on the odds that the page has changed: see [Source].
 	Odds float64 `json:"odds,omitzero"`
-	// Calm counts the days after the last visit without a change, by a believed list.
-	Calm float64 `json:"listed_unchanged_days,omitzero"`
+	// ListUnchangedDays counts the days after the last visit without a change, by a believed list.
+	ListUnchangedDays float64 `json:"listed_unchanged_days,omitzero"`
 }
 
 // Visit returns the history after a visit. It consumes the earlier hints of lists.
 func (h History) Visit(v Visit) History {
-	if v.Found == Failed {
+	if v.Result == Failed {
 		return h
 	}
-	calm, news := h.Calm, h.News
-	h.Passed = 0
-	h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
-	if v.Found == Missing || v.Found == Gone {
+	unchangedDays, announced := h.ListUnchangedDays, h.ChangeAnnounced
+	h.SkippedCount = 0
+	h.ListReadDays, h.ChangeAnnounced, h.Odds, h.ListUnchangedDays = 0, false, 0, 0
+	if v.Result == Missing || v.Result == Gone {
 		h.Missing++
-		if v.Found == Gone {
+		if v.Result == Gone {
 			h.Gone++
 		}
-		h.Days = short(min(max(h.ruleDays(), missingDays)*onMissing, mostDays))
+		h.Days = round3(min(max(h.ruleDays(), minMissingDays)*missingFactor, maxDays))
 		return h
 	}
 	h.Missing, h.Gone = 0, 0
-	if v.Since <= 0 {
+	if v.SinceLast <= 0 {
 		return h
 	}
 	h.Visits++
-	if v.Found == Changed {
+	if v.Result == Changed {
 		h.Changes++
-		h.Days = short(max(h.ruleDays()*onChange, leastDays))
+		h.Days = round3(max(h.ruleDays()*changedFactor, minDays))
 	} else {
-		h.Days = short(min(h.ruleDays()*onNone, mostDays))
+		h.Days = round3(min(h.ruleDays()*unchangedFactor, maxDays))
 	}
-	return h.observe(v, calm, news)
+	return h.observe(v, unchangedDays, announced)
 }
 
 // observe adds the evidence of a visit on the rate of changes.
-func (h History) observe(v Visit, calm float64, news bool) History {
-	h.Quiet *= memory
-	h.Dated *= memory
+func (h History) observe(v Visit, unchangedDays float64, announced bool) History {
+	h.UnchangedDays *= evidenceDecay
+	h.DatedChanges *= evidenceDecay
 	gaps := make([]float64, gapClasses)
 	for i, n := range h.Gaps[:min(len(h.Gaps), gapClasses)] {
-		gaps[i] = n * memory
+		gaps[i] = n * evidenceDecay
 	}
-	since := days(v.Since)
+	since := days(v.SinceLast)
 	switch {
-	case v.Found == Unchanged:
-		h.Quiet += since
-	case !news && dateLeast <= v.ChangedAgo && v.ChangedAgo < v.Since:
-		h.Dated++
-		h.Quiet += days(v.ChangedAgo)
+	case v.Result == Unchanged:
+		h.UnchangedDays += since
+	case !announced && minDateAge <= v.ChangedAgo && v.ChangedAgo < v.SinceLast:
+		h.DatedChanges++
+		h.UnchangedDays += days(v.ChangedAgo)
 	default:
 		// A visit that follows news comes just after a change. Count the time before the news, or its
 		// gap would make the page seem to change ever faster.
-		calm = min(calm, since)
-		h.Quiet += calm
-		addGap(gaps, since-calm)
+		unchangedDays = min(unchangedDays, since)
+		h.UnchangedDays += unchangedDays
+		addGap(gaps, since-unchangedDays)
 	}
-	h.Quiet, h.Dated, h.Gaps = short(h.Quiet), short(h.Dated), compact(gaps)
+	h.UnchangedDays, h.DatedChanges, h.Gaps = round3(h.UnchangedDays), round3(h.DatedChanges), trimGaps(gaps)
 	return h
 }
 
-// Pass returns the history of a due page that was skipped because of robots.txt or its URL, and the
-// wait before the next check. The wait grows to PassMost, or to the page's interval.
-func (h History) Pass() (History, time.Duration) {
-	wait := h.ruleDays() * math.Pow(onNone, float64(h.Passed))
-	h.Passed++
-	return h, duration(min(wait, max(h.ruleDays(), PassMost.Hours()/24)))
+// Skip returns the history of a due page that was skipped because of robots.txt or its URL, and the
+// wait before the next check. The wait grows to MaxSkipInterval, or to the page's interval.
+func (h History) Skip() (History, time.Duration) {
+	wait := h.ruleDays() * math.Pow(unchangedFactor, float64(h.SkippedCount))
+	h.SkippedCount++
+	return h, duration(min(wait, max(h.ruleDays(), MaxSkipInterval.Hours()/24)))
 }
 
 // addGap shares a gap between the two classes next to it, so that their mean is the gap.
 func addGap(gaps []float64, days float64) {
-	at := min(max(math.Log2(24*days), 0), gapClasses-1)
-	i := int(at)
-	part := at - float64(i)
+	position := min(max(math.Log2(24*days), 0), gapClasses-1)
+	i := int(position)
+	part := position - float64(i)
 	gaps[i] += 1 - part
 	if part > 0 {
 		gaps[i+1] += part
 	}
 }
 
-func compact(gaps []float64) []float64 {
+func trimGaps(gaps []float64) []float64 {
 	last := 0
 	for i := range gaps {
-		gaps[i] = short(gaps[i])
+		gaps[i] = round3(gaps[i])
 		if gaps[i] > 0 {
 			last = i + 1
 		}
@@ -182,9 +183,9 @@ func compact(gaps []float64) []float64 {
 // Faded reports whether the page is no longer requested automatically.
 func (h History) Faded() bool { return h.Missing >= FadeMissing || h.Gone >= FadeGone }
 
-// Again returns the history of a page named anew: by a seed, by a new link, or by a list that
+// Revive returns the history of a page named anew: by a seed, by a new link, or by a list that
 // announces a change. A faded page gets one more request, and fades out at once if still missing.
-func (h History) Again() History {
+func (h History) Revive() History {
 	h.Missing = min(h.Missing, FadeMissing-1)
 	h.Gone = min(h.Gone, FadeGone-1)
 	return h
@@ -192,16 +193,16 @@ func (h History) Again() History {
 
 func (h History) ruleDays() float64 {
 	if h.Days <= 0 {
-		return firstDays
+		return initialDays
 	}
-	return min(max(h.Days, leastDays), mostDays)
+	return min(max(h.Days, minDays), maxDays)
 }
 
-// short rounds to three decimals, which are enough to store.
-func short(x float64) float64 { return math.Round(x*1000) / 1000 }
+// round3 rounds to three decimals, which are enough to store.
+func round3(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func days(d time.Duration) float64 { return d.Hours() / 24 }
 
 func duration(days float64) time.Duration {
-	return min(max(time.Duration(days*24*float64(time.Hour)), Least), Most)
+	return min(max(time.Duration(days*24*float64(time.Hour)), MinInterval), MaxInterval)
 }

@@ -14,16 +14,16 @@ import (
 const day = 24 * time.Hour
 
 // after is a history of visits that came so long after one another.
-func after(h recrawl.History, gap time.Duration, found ...recrawl.Found) recrawl.History {
+func after(h recrawl.History, gap time.Duration, found ...recrawl.VisitResult) recrawl.History {
 	for _, f := range found {
-		h = h.Visit(recrawl.Visit{Found: f, Since: gap})
+		h = h.Visit(recrawl.Visit{Result: f, SinceLast: gap})
 	}
 	return h
 }
 
 // times is the same thing, found n times.
-func times(n int, f recrawl.Found) []recrawl.Found {
-	found := make([]recrawl.Found, n)
+func times(n int, f recrawl.VisitResult) []recrawl.VisitResult {
+	found := make([]recrawl.VisitResult, n)
 	for i := range found {
 		found[i] = f
 	}
@@ -34,22 +34,22 @@ func TestRule(t *testing.T) {
 	t.Parallel()
 	const changed, unchanged, missing, gone, failed = recrawl.Changed, recrawl.Unchanged, recrawl.Missing, recrawl.Gone, recrawl.Failed
 	for why, c := range map[string]struct {
-		found []recrawl.Found
+		found []recrawl.VisitResult
 		want  time.Duration
 	}{
 		"StartsAtSevenDays":              {nil, 7 * day},
-		"HalvesOnChange":                 {[]recrawl.Found{changed}, 84 * time.Hour},
-		"GrowsByHalfOnNone":              {[]recrawl.Found{unchanged}, 252 * time.Hour},
-		"AddsUp":                         {[]recrawl.Found{unchanged, unchanged, changed}, 189 * time.Hour},
+		"HalvesOnChange":                 {[]recrawl.VisitResult{changed}, 84 * time.Hour},
+		"GrowsByHalfOnNone":              {[]recrawl.VisitResult{unchanged}, 252 * time.Hour},
+		"AddsUp":                         {[]recrawl.VisitResult{unchanged, unchanged, changed}, 189 * time.Hour},
 		"IsAnHourAtLeast":                {times(20, changed), time.Hour},
 		"IsHalfAYearAtMost":              {times(20, unchanged), 180 * day},
 		"DoesNotCountWhatIsNotThePages":  {times(20, failed), 7 * day},
-		"DoublesWhileMissing":            {[]recrawl.Found{missing, missing}, 28 * day},
+		"DoublesWhileMissing":            {[]recrawl.VisitResult{missing, missing}, 28 * day},
 		"DoublesFromADay":                {append(times(20, changed), missing), 2 * day},
 		"IsHalfAYearAtMostWhileMissing":  {append(times(20, unchanged), missing), 180 * day},
-		"DoublesWhenGone":                {[]recrawl.Found{gone}, 14 * day},
-		"GoesOnWhenAPageIsBack":          {[]recrawl.Found{missing, changed}, 7 * day},
-		"IsNotChangedByFailuresAmidThem": {[]recrawl.Found{changed, failed, changed}, 42 * time.Hour},
+		"DoublesWhenGone":                {[]recrawl.VisitResult{gone}, 14 * day},
+		"GoesOnWhenAPageIsBack":          {[]recrawl.VisitResult{missing, changed}, 7 * day},
+		"IsNotChangedByFailuresAmidThem": {[]recrawl.VisitResult{changed, failed, changed}, 42 * time.Hour},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
@@ -62,26 +62,26 @@ func TestRule(t *testing.T) {
 
 func TestFirstVisitTellsNothing(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, recrawl.History{}, recrawl.History{}.Visit(recrawl.Visit{Found: recrawl.Changed}))
+	require.Equal(t, recrawl.History{}, recrawl.History{}.Visit(recrawl.Visit{Result: recrawl.Changed}))
 }
 
 func TestFading(t *testing.T) {
 	t.Parallel()
 	const missing, gone = recrawl.Missing, recrawl.Gone
-	plan := recrawl.Plan{Threshold: 1, Even: 7}
+	plan := recrawl.Plan{Threshold: 1, EvenShareDays: 7}
 	for why, c := range map[string]struct {
-		found []recrawl.Found
+		found []recrawl.VisitResult
 		want  bool
 	}{
 		"NotAfterFour404":                  {times(4, missing), false},
 		"AfterFive404":                     {times(5, missing), true},
-		"NotAfterOne410":                   {[]recrawl.Found{gone}, false},
-		"AfterTwo410":                      {[]recrawl.Found{gone, gone}, true},
-		"AfterTwo410With404Between":        {[]recrawl.Found{gone, missing, gone}, true},
-		"NotWhereThePageWasBackInBetween":  {[]recrawl.Found{missing, missing, missing, recrawl.Unchanged, missing, missing}, false},
+		"NotAfterOne410":                   {[]recrawl.VisitResult{gone}, false},
+		"AfterTwo410":                      {[]recrawl.VisitResult{gone, gone}, true},
+		"AfterTwo410With404Between":        {[]recrawl.VisitResult{gone, missing, gone}, true},
+		"NotWhereThePageWasBackInBetween":  {[]recrawl.VisitResult{missing, missing, missing, recrawl.Unchanged, missing, missing}, false},
 		"NotForFailures":                   {times(50, recrawl.Failed), false},
-		"NotBecauseOfFailuresInBetween":    {[]recrawl.Found{missing, recrawl.Failed, missing, recrawl.Failed, missing, missing}, false},
-		"NotWhereA410WasTakenBackMeanTime": {[]recrawl.Found{gone, recrawl.Changed, gone}, false},
+		"NotBecauseOfFailuresInBetween":    {[]recrawl.VisitResult{missing, recrawl.Failed, missing, recrawl.Failed, missing, missing}, false},
+		"NotWhereA410WasTakenBackMeanTime": {[]recrawl.VisitResult{gone, recrawl.Changed, gone}, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
@@ -90,11 +90,11 @@ func TestFading(t *testing.T) {
 			require.Equal(t, c.want, recrawl.Interval(h, plan) == recrawl.Never)
 			require.Equal(t, c.want, recrawl.Due(time.Unix(0, 0), h, plan).IsZero())
 
-			again := h.Again()
+			again := h.Revive()
 			require.False(t, again.Faded(), "it is asked for once more")
 			if c.want {
 				require.True(t, after(again, day, c.found[len(c.found)-1]).Faded(), "and no more than once")
-				require.False(t, after(again, day, recrawl.Changed).Again().Faded())
+				require.False(t, after(again, day, recrawl.Changed).Revive().Faded())
 			} else {
 				require.Equal(t, h, again)
 			}
@@ -107,7 +107,7 @@ func TestFadingTakesItsTime(t *testing.T) {
 	t.Parallel()
 	asked := time.Duration(0)
 	for h := (recrawl.History{}); !h.Faded(); h = after(h, 0, recrawl.Missing) {
-		asked += recrawl.Interval(h, recrawl.Plan{Threshold: 1, Even: 7})
+		asked += recrawl.Interval(h, recrawl.Plan{Threshold: 1, EvenShareDays: 7})
 	}
 	require.Greater(t, asked, 180*day)
 	require.Less(t, asked, 365*day)
@@ -119,16 +119,16 @@ func TestPass(t *testing.T) {
 	h, waits := recrawl.History{}, []time.Duration{}
 	for range 6 {
 		var wait time.Duration
-		h, wait = h.Pass()
+		h, wait = h.Skip()
 		waits = append(waits, wait.Round(time.Hour))
 	}
 	require.Equal(t, []time.Duration{7 * day, 252 * time.Hour, 378 * time.Hour, 567 * time.Hour, 30 * day, 30 * day}, waits)
 	require.Equal(t, 7*day, h.RuleInterval(), "which says nothing of how often it changes")
-	h = h.Visit(recrawl.Visit{Found: recrawl.Unchanged, Since: day})
-	_, wait := h.Pass()
+	h = h.Visit(recrawl.Visit{Result: recrawl.Unchanged, SinceLast: day})
+	_, wait := h.Skip()
 	require.Equal(t, 252*time.Hour, wait.Round(time.Hour), "a visit ends it")
 	rare := recrawl.History{Days: 100}
-	_, wait = rare.Pass()
+	_, wait = rare.Skip()
 	require.Equal(t, 100*day, wait.Round(time.Hour))
 }
 
@@ -136,10 +136,10 @@ func TestHistoryIsSmall(t *testing.T) {
 	t.Parallel()
 	h := recrawl.History{}
 	for i := range 10_000 {
-		h = h.Hint(recrawl.Hint{Since: time.Hour, News: i%2 == 0, Source: recrawl.Source{Told: 97.123, Quiet: 1.234}})
-		h = after(h, time.Duration(1+i%4000)*time.Hour+1234567, recrawl.Found(i%3))
+		h = h.Hint(recrawl.Hint{SinceVisit: time.Hour, ChangeAnnounced: i%2 == 0, Source: recrawl.Source{AnnouncedChanges: 97.123, QuietVisits: 1.234}})
+		h = after(h, time.Duration(1+i%4000)*time.Hour+1234567, recrawl.VisitResult(i%3))
 	}
-	h = h.Hint(recrawl.Hint{Since: 100*day + 1234567, News: true, Source: recrawl.Source{Told: 12.345}})
+	h = h.Hint(recrawl.Hint{SinceVisit: 100*day + 1234567, ChangeAnnounced: true, Source: recrawl.Source{AnnouncedChanges: 12.345}})
 	data, err := json.Marshal(h)
 	require.NoError(t, err)
 	require.Less(t, len(data), 300, "%s", data)
@@ -191,14 +191,14 @@ func TestRate(t *testing.T) {
 
 	dated := h
 	for range 20 {
-		dated = dated.Visit(recrawl.Visit{Found: changed, Since: 100 * day, ChangedAgo: 10 * day})
+		dated = dated.Visit(recrawl.Visit{Result: changed, SinceLast: 100 * day, ChangedAgo: 10 * day})
 	}
 	require.InEpsilon(t, 0.1, recrawl.Rate(dated, nil), 0.2, "of changes whose time is known")
 	undated := after(h, 100*day, times(20, changed)...)
 	for _, ago := range []time.Duration{30 * time.Second, 100 * day, -day} {
 		bad := h
 		for range 20 {
-			bad = bad.Visit(recrawl.Visit{Found: changed, Since: 100 * day, ChangedAgo: ago})
+			bad = bad.Visit(recrawl.Visit{Result: changed, SinceLast: 100 * day, ChangedAgo: ago})
 		}
 		require.Equal(t, undated, bad, "a date that is not believed: %v", ago)
 	}
@@ -215,11 +215,11 @@ func TestRateFollowsAPageThatCalmsDown(t *testing.T) {
 // Visits that come because a list has seen a change do not make the page seem faster.
 func TestRateOfVisitsThatFollowNews(t *testing.T) {
 	t.Parallel()
-	trusted := recrawl.Source{Told: 50, Quiet: 50}
+	trusted := recrawl.Source{AnnouncedChanges: 50, QuietVisits: 50}
 	h := recrawl.History{}
 	for range 20 { // a change every 30 days, seen in the list on the day after
 		for read := range 31 {
-			h = h.Hint(recrawl.Hint{Since: time.Duration(read+1) * day, News: read == 30, Source: trusted})
+			h = h.Hint(recrawl.Hint{SinceVisit: time.Duration(read+1) * day, ChangeAnnounced: read == 30, Source: trusted})
 		}
 		h = after(h, 31*day+time.Hour, recrawl.Changed)
 	}

@@ -9,18 +9,19 @@ import (
 const Never = time.Duration(math.MaxInt64)
 
 const (
-	// leastShare bounds the wait for pages that change too fast to be worth a visit, in even shares.
-	// It is cheap, and enough to notice that a page has calmed down.
-	leastShare = 16
-	// probes counts the early visits to a page that always changed, each after probe times as long.
-	probes = 2
-	probe  = 0.25
-	// scarce is the even share, in days, above which probes would not pay within a year.
-	scarce = 45.0
-	// newsBelieved is the least factor of news on the odds of a change that makes a page due without a
-	// threshold. The news of an unknown list exceeds it.
-	newsBelieved = 1.5
-	bisections   = 10 // they find an interval among all within a percent
+	// maxEvenShares bounds the wait for pages that change too fast to be worth a visit, in even
+	// shares. It is cheap, and enough to notice that a page has calmed down.
+	maxEvenShares = 16
+	// probeCount counts the early visits to a page that always changed, each after probe times as
+	// long.
+	probeCount  = 2
+	probeFactor = 0.25
+	// maxProbeShareDays is the even share, in days, above which probes would not pay within a year.
+	maxProbeShareDays = 45.0
+	// minBelievedOdds is the least factor of news on the odds of a change that makes a page due
+	// without a threshold. The news of an unknown list exceeds it.
+	minBelievedOdds = 1.5
+	bisections      = 10 // they find an interval among all within a percent
 )
 
 // Due returns the page's next request after a visit; zero if it has faded out.
@@ -31,7 +32,8 @@ func Due(last time.Time, h History, p Plan) time.Time {
 	return time.Time{}
 }
 
-// Interval returns the wait after the last visit to a page: between Least and Most, or Never.
+// Interval returns the wait after the last visit to a page: between MinInterval and MaxInterval, or
+// Never.
 //
 // The page is due when the value of a request reaches the threshold; news from a list may make it
 // due at once. The first interval is the domain's even share. After n visits it may be up to 1+n
@@ -43,35 +45,35 @@ func Interval(h History, p Plan) time.Duration {
 	switch {
 	case h.Faded():
 		return Never
-	case h.Missing == 0 && !(p.Threshold > 0) && h.News && h.Odds > newsBelieved:
-		return duration(h.Listed)
+	case h.Missing == 0 && !(p.Threshold > 0) && h.ChangeAnnounced && h.Odds > minBelievedOdds:
+		return duration(h.ListReadDays)
 	case h.Missing > 0 || !(p.Threshold > 0):
 		return duration(h.ruleDays())
 	}
-	likely := likelihood(h).given(p.Rates.prior())
-	return duration(intervalDays(h, &likely, p))
+	posterior := likelihood(h).weightedBy(p.Rates.prior())
+	return duration(intervalDays(h, &posterior, p))
 }
 
-func intervalDays(h History, likely *shares, p Plan) float64 {
+func intervalDays(h History, posterior *shares, p Plan) float64 {
 	low, high := bounds(h, p)
-	if h.Listed > 0 {
-		if h.News {
-			low = leastDays
+	if h.ListReadDays > 0 {
+		if h.ChangeAnnounced {
+			low = minDays
 		}
 		// before its reading, nobody knows the list's statement
-		low = min(max(low, h.Listed), mostDays)
+		low = min(max(low, h.ListReadDays), maxDays)
 		high = max(low, high)
 	}
-	worth := believe(likely, h)
-	if worth.value(low) >= p.Threshold {
+	current := newBelief(posterior, h)
+	if current.value(low) >= p.Threshold {
 		return low
 	}
-	if worth.value(high) < p.Threshold {
+	if current.value(high) < p.Threshold {
 		return high
 	}
 	for range bisections {
 		middle := math.Sqrt(low * high)
-		if worth.value(middle) < p.Threshold {
+		if current.value(middle) < p.Threshold {
 			low = middle
 		} else {
 			high = middle
@@ -82,45 +84,45 @@ func intervalDays(h History, likely *shares, p Plan) float64 {
 
 // bounds returns the shortest and the longest interval that so few visits allow.
 func bounds(h History, p Plan) (low, high float64) {
-	if !(p.Even > 0) {
-		return leastDays, mostDays
+	if !(p.EvenShareDays > 0) {
+		return minDays, maxDays
 	}
-	low, high = p.Even, p.Even
+	low, high = p.EvenShareDays, p.EvenShareDays
 	switch {
 	case h.Visits <= 0:
-	case h.Visits <= probes && h.Quiet == 0 && p.Even <= scarce:
-		low *= math.Pow(probe, float64(h.Visits))
+	case h.Visits <= probeCount && h.UnchangedDays == 0 && p.EvenShareDays <= maxProbeShareDays:
+		low *= math.Pow(probeFactor, float64(h.Visits))
 		high = low
 	default:
 		visits := 1 + float64(h.Visits)
 		low /= visits
-		high *= min(visits, leastShare)
+		high *= min(visits, maxEvenShares)
 	}
-	return min(max(low, leastDays), mostDays), min(max(high, leastDays), mostDays)
+	return min(max(low, minDays), maxDays), min(max(high, minDays), maxDays)
 }
 
 // belief is the value of a visit at each rate, weighed by the rate's likelihood.
 type belief struct {
-	worth  shares // of each rate: its likelihood, times the time between two changes
-	listed float64
-	// less is the list's factor, at each rate, on the chance that the page is current. logLess is its
-	// logarithm. told is set if there is a list.
-	told          bool
-	less, logLess [rateClasses]float64
+	weights      shares // of each rate: its likelihood, times the time between two changes
+	listReadDays float64
+	// listFactor is the list's factor, at each rate, on the chance that the page is current.
+	// logListFactor is its logarithm. hasList is set if there is a list.
+	hasList                   bool
+	listFactor, logListFactor [rateClasses]float64
 }
 
-func believe(likely *shares, h History) (b belief) {
-	for k, share := range likely {
-		b.worth[k] = share / rates[k]
+func newBelief(posterior *shares, h History) (b belief) {
+	for k, share := range posterior {
+		b.weights[k] = share / rates[k]
 	}
-	if !(h.Listed > 0) || !(h.Odds > 0) {
+	if !(h.ListReadDays > 0) || !(h.Odds > 0) {
 		return b
 	}
-	b.told, b.listed = true, h.Listed
+	b.hasList, b.listReadDays = true, h.ListReadDays
 	for k, rate := range rates {
 		// by Bayes' rule, from the chance that it had changed when the list was read
-		b.less[k] = 1 - (h.Odds-1)*math.Expm1(-rate*h.Listed)
-		b.logLess[k] = math.Log(b.less[k])
+		b.listFactor[k] = 1 - (h.Odds-1)*math.Expm1(-rate*h.ListReadDays)
+		b.logListFactor[k] = math.Log(b.listFactor[k])
 	}
 	return b
 }
@@ -134,17 +136,17 @@ func believe(likely *shares, h History) (b belief) {
 // rates, by their likelihood. A list changes f, and the value is computed at the time with this f,
 // as Busa-Fekete et al. (2025) do for signals with known errors.
 func (b *belief) value(t float64) float64 {
-	f := math.Exp(-slowest * t) // rates double from class to class, so that f is squared
+	f := math.Exp(-slowestRate * t) // rates double from class to class, so that f is squared
 	sum := 0.0
-	if !b.told || t < b.listed {
-		for k, worth := range b.worth {
-			sum += worth * (1 - f*(1+rates[k]*t))
+	if !b.hasList || t < b.listReadDays {
+		for k, weight := range b.weights {
+			sum += weight * (1 - f*(1+rates[k]*t))
 			f *= f
 		}
 		return sum
 	}
-	for k, worth := range b.worth {
-		sum += worth * (1 - f/b.less[k]*(1+rates[k]*t+b.logLess[k]))
+	for k, weight := range b.weights {
+		sum += weight * (1 - f/b.listFactor[k]*(1+rates[k]*t+b.logListFactor[k]))
 		f *= f
 	}
 	return sum

@@ -59,7 +59,7 @@ func TestIntervalIsWhereTheValueIsTheThreshold(t *testing.T) {
 
 func TestInterval(t *testing.T) {
 	t.Parallel()
-	plan := recrawl.Plan{Threshold: 2, Even: 10}
+	plan := recrawl.Plan{Threshold: 2, EvenShareDays: 10}
 	calm, busy, frantic := inRatio(60, 20), inRatio(60, 5), after(recrawl.History{}, time.Hour, times(60, changed)...)
 	wait := func(h recrawl.History) time.Duration { return recrawl.Interval(h, plan) }
 
@@ -78,7 +78,7 @@ func TestInterval(t *testing.T) {
 		require.Equal(t, 15*time.Hour, wait(after(recrawl.History{}, 10*day, changed, changed)))
 		require.Greater(t, wait(after(recrawl.History{}, 10*day, changed, unchanged)), 5*day/2)
 		require.Greater(t, wait(after(recrawl.History{}, time.Hour, changed, changed, changed)), 15*day, "and then knows")
-		scarce := recrawl.Plan{Threshold: 2, Even: 46}
+		scarce := recrawl.Plan{Threshold: 2, EvenShareDays: 46}
 		require.Greater(t, recrawl.Interval(after(recrawl.History{}, 46*day, changed), scarce), 20*day, "not if requests are few")
 	})
 	t.Run("IsShorterForWhatChangesMore", func(t *testing.T) {
@@ -88,11 +88,11 @@ func TestInterval(t *testing.T) {
 	t.Run("LeavesTheRestToWhatChangesTooFast", func(t *testing.T) {
 		t.Parallel()
 		require.Equal(t, 160*day, wait(frantic))
-		require.Equal(t, 180*day, recrawl.Interval(frantic, recrawl.Plan{Threshold: 2, Even: 20}))
+		require.Equal(t, 180*day, recrawl.Interval(frantic, recrawl.Plan{Threshold: 2, EvenShareDays: 20}))
 	})
 	t.Run("IsAnHourAtLeast", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, time.Hour, recrawl.Interval(busy, recrawl.Plan{Threshold: 1e-5, Even: 1e-4}))
+		require.Equal(t, time.Hour, recrawl.Interval(busy, recrawl.Plan{Threshold: 1e-5, EvenShareDays: 1e-4}))
 	})
 	t.Run("IsDueThen", func(t *testing.T) {
 		t.Parallel()
@@ -109,22 +109,22 @@ func FuzzInterval(f *testing.F) {
 		threshold, even, share float64,
 	) {
 		h := recrawl.History{
-			Visits: visits, Missing: missing, Days: days, Quiet: quiet, Dated: dated, Gaps: []float64{gap, 0, gap2}, Listed: listed, News: news, Odds: odds,
+			Visits: visits, Missing: missing, Days: days, UnchangedDays: quiet, DatedChanges: dated, Gaps: []float64{gap, 0, gap2}, ListReadDays: listed, ChangeAnnounced: news, Odds: odds,
 		}
-		p := recrawl.Plan{Threshold: threshold, Even: even, Rates: recrawl.Rates{15: share}}
+		p := recrawl.Plan{Threshold: threshold, EvenShareDays: even, Rates: recrawl.Rates{15: share}}
 		got := recrawl.Interval(h, p)
 		if h.Faded() {
 			require.Equal(t, recrawl.Never, got)
 			return
 		}
-		require.GreaterOrEqual(t, got, recrawl.Least)
-		require.LessOrEqual(t, got, recrawl.Most)
+		require.GreaterOrEqual(t, got, recrawl.MinInterval)
+		require.LessOrEqual(t, got, recrawl.MaxInterval)
 		after(h, day, changed, unchanged, recrawl.Missing)
 	})
 }
 
 func BenchmarkInterval(b *testing.B) {
-	h, p := inRatio(60, 5), recrawl.Plan{Threshold: 2, Even: 10}
+	h, p := inRatio(60, 5), recrawl.Plan{Threshold: 2, EvenShareDays: 10}
 	for b.Loop() {
 		recrawl.Interval(h, p)
 	}

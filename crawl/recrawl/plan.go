@@ -7,24 +7,24 @@ import "math"
 type Plan struct {
 	// Threshold is the value at which a page is due, in days: see Interval. 0 means no plan.
 	Threshold float64 `json:"threshold,omitzero"`
-	// Even is the number of days between two visits to a page if all pages had the same.
-	Even float64 `json:"even_interval,omitzero"`
+	// EvenShareDays is the number of days between two visits to a page if all pages had the same.
+	EvenShareDays float64 `json:"even_interval,omitzero"`
 	// Rates is the distribution of the pages' change rates.
 	Rates Rates `json:"rates,omitempty"`
-	// Lean corrects for unplanned requests: the threshold is for Lean times the allowed ones. 0 means
-	// 1.
-	Lean float64 `json:"correction,omitzero"`
+	// Correction corrects for unplanned requests: the threshold is for Correction times the allowed
+	// ones. 0 means 1.
+	Correction float64 `json:"correction,omitzero"`
 }
 
 const (
-	// leanGain is the share of a deviation that the next plan corrects; Lean is bounded.
-	leanGain  = 0.3
-	leanLeast = 0.1
-	leanMost  = 4.0
-	// thresholdLeast and thresholdMost bound thresholds, in days; thresholdExact is their precision.
-	thresholdLeast = 1e-5
-	thresholdMost  = 1e5
-	thresholdExact = 1.01
+	// correctionGain is the share of a deviation that the next plan corrects; Lean is bounded.
+	correctionGain = 0.3
+	minCorrection  = 0.1
+	maxCorrection  = 4.0
+	// minThreshold and maxThreshold bound thresholds, in days; thresholdPrecision is their precision.
+	minThreshold       = 1e-5
+	maxThreshold       = 1e5
+	thresholdPrecision = 1.01
 )
 
 // NewPlan distributes perDay requests a day among the pages of a domain, without the requests for
@@ -33,29 +33,29 @@ const (
 //
 // It corrects the last plan by made, the daily requests under it; below zero if that is unknown or
 // too early. It takes some 20 µs a page.
-func NewPlan(pages []History, perDay float64, last Plan, made float64) Plan {
-	pages, likely := living(pages)
+func NewPlan(pages []History, perDay float64, last Plan, madePerDay float64) Plan {
+	pages, likelihoods := withoutFaded(pages)
 	if len(pages) == 0 || !(perDay > 0) {
 		return Plan{}
 	}
 	p := Plan{
-		Even:  float64(len(pages)) / perDay,
-		Rates: fit(likely, last.Rates),
-		Lean:  last.lean(perDay, made),
+		EvenShareDays: float64(len(pages)) / perDay,
+		Rates:         fit(likelihoods, last.Rates),
+		Correction:    last.nextCorrection(perDay, madePerDay),
 	}
-	p.Threshold = threshold(pages, likely, perDay*p.Lean, p)
+	p.Threshold = threshold(pages, likelihoods, perDay*p.Correction, p)
 	return p
 }
 
-func (p Plan) lean(perDay, made float64) float64 {
-	lean := p.Lean
-	if !(lean > 0) {
-		lean = 1
+func (p Plan) nextCorrection(perDay, madePerDay float64) float64 {
+	correction := p.Correction
+	if !(correction > 0) {
+		correction = 1
 	}
-	if made >= 0 && p.Threshold > 0 {
-		lean *= math.Exp(leanGain * max(1-made/perDay, -1))
+	if madePerDay >= 0 && p.Threshold > 0 {
+		correction *= math.Exp(correctionGain * max(1-madePerDay/perDay, -1))
 	}
-	return min(max(lean, leanLeast), leanMost)
+	return min(max(correction, minCorrection), maxCorrection)
 }
 
 // RulePerDay returns the rule's number of requests a day for the pages, at most one for each.
@@ -69,29 +69,29 @@ func RulePerDay(pages []History) float64 {
 	return sum
 }
 
-func living(pages []History) ([]History, []shares) {
+func withoutFaded(pages []History) ([]History, []shares) {
 	alive := make([]History, 0, len(pages))
-	likely := make([]shares, 0, len(pages))
+	likelihoods := make([]shares, 0, len(pages))
 	for _, h := range pages {
 		if h.Faded() {
 			continue
 		}
-		h.Listed, h.News, h.Odds, h.Calm = 0, false, 0, 0
+		h.ListReadDays, h.ChangeAnnounced, h.Odds, h.ListUnchangedDays = 0, false, 0, 0
 		alive = append(alive, h)
-		likely = append(likely, likelihood(h))
+		likelihoods = append(likelihoods, likelihood(h))
 	}
-	return alive, likely
+	return alive, likelihoods
 }
 
-func threshold(pages []History, likely []shares, perDay float64, p Plan) float64 {
+func threshold(pages []History, likelihoods []shares, perDay float64, p Plan) float64 {
 	prior := p.Rates.prior()
-	for i := range likely {
-		likely[i] = likely[i].given(prior)
+	for i := range likelihoods {
+		likelihoods[i] = likelihoods[i].weightedBy(prior)
 	}
-	low, high := thresholdLeast, thresholdMost
-	for high > low*thresholdExact {
+	low, high := minThreshold, maxThreshold
+	for high > low*thresholdPrecision {
 		p.Threshold = math.Sqrt(low * high)
-		if asked(pages, likely, p) > perDay {
+		if requestsPerDay(pages, likelihoods, p) > perDay {
 			low = p.Threshold
 		} else {
 			high = p.Threshold
@@ -100,15 +100,16 @@ func threshold(pages []History, likely []shares, perDay float64, p Plan) float64
 	return high
 }
 
-// asked returns the pages' requests per day under a plan: never more at a higher threshold.
-func asked(pages []History, likely []shares, p Plan) float64 {
+// requestsPerDay returns the pages' requests per day under a plan: never more at a higher
+// threshold.
+func requestsPerDay(pages []History, likelihoods []shares, p Plan) float64 {
 	sum := 0.0
 	for i, h := range pages {
 		if h.Missing > 0 {
 			sum += 1 / h.ruleDays()
 			continue
 		}
-		sum += 1 / intervalDays(h, &likely[i], p)
+		sum += 1 / intervalDays(h, &likelihoods[i], p)
 	}
 	return sum
 }

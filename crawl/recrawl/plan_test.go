@@ -21,8 +21,8 @@ func variedPages(n int) []recrawl.History {
 	return pages
 }
 
-// asked is how many requests a day pages ask for.
-func asked(pages []recrawl.History, p recrawl.Plan) float64 {
+// requestsPerDay is how many requests a day pages ask for.
+func requestsPerDay(pages []recrawl.History, p recrawl.Plan) float64 {
 	sum := 0.0
 	for _, page := range pages {
 		sum += 24 / recrawl.Interval(page, p).Hours()
@@ -35,9 +35,9 @@ func TestPlanAsksForWhatIsAllowed(t *testing.T) {
 	pages := variedPages(200)
 	for _, perDay := range []float64{2, 10, 40, 100, 1000} {
 		p := recrawl.NewPlan(pages, perDay, recrawl.Plan{}, -1)
-		require.InEpsilon(t, perDay, asked(pages, p), 0.05, "%v", perDay)
+		require.InEpsilon(t, perDay, requestsPerDay(pages, p), 0.05, "%v", perDay)
 		require.InEpsilon(t, p.Threshold, recrawl.Threshold(pages, perDay, p), 0.02)
-		require.InEpsilon(t, 200/perDay, p.Even, 1e-9)
+		require.InEpsilon(t, 200/perDay, p.EvenShareDays, 1e-9)
 		sum := 0.0
 		for _, share := range p.Rates {
 			sum += share
@@ -93,14 +93,14 @@ func TestPlanLeansTowardsWhatIsAllowed(t *testing.T) {
 	p := recrawl.NewPlan(pages, 20, recrawl.Plan{}, -1)
 	part := pages[:50]
 	for range 40 {
-		p = recrawl.NewPlan(pages, 20, p, asked(part, p))
+		p = recrawl.NewPlan(pages, 20, p, requestsPerDay(part, p))
 	}
-	require.InEpsilon(t, 20, asked(part, p), 0.1)
+	require.InEpsilon(t, 20, requestsPerDay(part, p), 0.1)
 
 	for range 1000 {
 		p = recrawl.NewPlan(pages, 20, p, 0)
 	}
-	require.LessOrEqual(t, p.Lean, 4., "bounded")
+	require.LessOrEqual(t, p.Correction, 4., "bounded")
 }
 
 func TestRulePerDay(t *testing.T) {

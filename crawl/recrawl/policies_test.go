@@ -93,9 +93,9 @@ func (l *learner) first(page int) float64 { return l.start[page] }
 
 func (l *learner) visit(page int, last, now float64, changed bool) recrawl.Visit {
 	l.last[page] = now
-	v := recrawl.Visit{Found: recrawl.Unchanged, Since: inDays(now - last)}
+	v := recrawl.Visit{Result: recrawl.Unchanged, SinceLast: inDays(now - last)}
 	if changed {
-		v.Found = recrawl.Changed
+		v.Result = recrawl.Changed
 	}
 	return v
 }
@@ -176,7 +176,7 @@ func (p *planned) visited(page int, last, now float64, changed bool) float64 {
 }
 
 func (p *planned) listed(page int, last, now float64, news bool) float64 {
-	hint := recrawl.Hint{Since: inDays(now - last), News: news, Source: p.sources[p.web.pages[page].domain]}
+	hint := recrawl.Hint{SinceVisit: inDays(now - last), ChangeAnnounced: news, Source: p.sources[p.web.pages[page].domain]}
 	p.histories[page] = p.histories[page].Hint(hint)
 	if last == 0 {
 		return p.first(page)

@@ -5,7 +5,7 @@ import "math"
 const (
 	// rateClasses is the number of classes of change rates, each twice as fast as the last.
 	rateClasses = 16
-	slowest     = 1.0 / 1024 // the rate of the first class, in changes a day
+	slowestRate = 1.0 / 1024 // the rate of the first class, in changes a day
 )
 
 // Rates is the distribution of a domain's pages over rates of change: shares that add up to 1, of
@@ -16,7 +16,7 @@ type Rates []float64
 
 var rates = func() (r [rateClasses]float64) {
 	for k := range r {
-		r[k] = math.Ldexp(slowest, k)
+		r[k] = math.Ldexp(slowestRate, k)
 	}
 	return r
 }()
@@ -24,16 +24,16 @@ var rates = func() (r [rateClasses]float64) {
 // logChanged is the logarithm of the chance of a change of class k in a gap of class j, at k+j.
 var logChanged = func() (t [rateClasses + gapClasses - 1]float64) {
 	for i := range t {
-		t[i] = math.Log(-math.Expm1(-math.Ldexp(slowest/24, i)))
+		t[i] = math.Log(-math.Expm1(-math.Ldexp(slowestRate/24, i)))
 	}
 	return t
 }()
 
-// web is the distribution without data: log-normal, with the median at a change in 30 days, and
-// wide enough for minutes to years. Cho and Garcia-Molina (2000) saw half of the pages change
-// within 50 days and a quarter of them every day. Adar et al. (2009) saw more changes of pages that
-// people visit. Ntoulas et al. (2004) saw half of the pages never change in a year.
-var web = func() (w shares) {
+// defaultShares is the distribution without data: log-normal, with the median at a change in 30
+// days, and wide enough for minutes to years. Cho and Garcia-Molina (2000) saw half of the pages
+// change within 50 days and a quarter of them every day. Adar et al. (2009) saw more changes of
+// pages that people visit. Ntoulas et al. (2004) saw half of the pages never change in a year.
+var defaultShares = func() (w shares) {
 	const median, spread = 30, 3
 	sum := 0.0
 	for k := range w {
@@ -58,7 +58,7 @@ type shares [rateClasses]float64
 func likelihood(h History) (l shares) {
 	best := math.Inf(-1)
 	for k := range l {
-		l[k] = h.Dated*math.Log(rates[k]) - h.Quiet*rates[k]
+		l[k] = h.DatedChanges*math.Log(rates[k]) - h.UnchangedDays*rates[k]
 		for j, n := range h.Gaps[:min(len(h.Gaps), gapClasses)] {
 			l[k] += n * logChanged[k+j]
 		}
@@ -70,8 +70,8 @@ func likelihood(h History) (l shares) {
 	return l
 }
 
-// given weighs a likelihood by the frequency of the classes.
-func (l shares) given(prior *shares) shares {
+// weightedBy weighs a likelihood by the frequency of the classes.
+func (l shares) weightedBy(prior *shares) shares {
 	sum := 0.0
 	for k := range l {
 		l[k] *= prior[k]
@@ -83,48 +83,48 @@ func (l shares) given(prior *shares) shares {
 	return l
 }
 
-// rareShare is the least share of a class, so that no page is impossible.
-const rareShare = 1e-6
+// minShare is the least share of a class, so that no page is impossible.
+const minShare = 1e-6
 
 // prior returns r, or the shares of the web at large if r is empty.
 func (r Rates) prior() *shares {
 	if len(r) != rateClasses {
-		return &web
+		return &defaultShares
 	}
 	prior := new(shares)
 	for k, share := range r {
-		prior[k] = min(max(share, rareShare), 1)
+		prior[k] = min(max(share, minShare), 1)
 	}
 	return prior
 }
 
 const (
 	// fitRounds is the number of rounds of the fit: each plan continues from the last.
-	fitRounds = 10
-	fitDoubt  = 5 // the weight of the web at large in a domain's shares, in pages
+	fitRounds     = 10
+	defaultWeight = 5 // the weight of the web at large in a domain's shares, in pages
 )
 
 // fit estimates the distribution of pages over the rates, from their likelihoods and the last
 // shares, by expectation and maximization. It is empirical Bayes: the pages of a domain together
 // show more than a page with few visits.
-func fit(likely []shares, last Rates) Rates {
+func fit(likelihoods []shares, last Rates) Rates {
 	prior := *last.prior()
 	for range fitRounds {
 		var next shares
-		for i := range likely {
-			page := likely[i].given(&prior)
+		for i := range likelihoods {
+			page := likelihoods[i].weightedBy(&prior)
 			for k := range next {
 				next[k] += page[k]
 			}
 		}
 		for k := range next {
-			next[k] = (next[k] + fitDoubt*web[k]) / (float64(len(likely)) + fitDoubt)
+			next[k] = (next[k] + defaultWeight*defaultShares[k]) / (float64(len(likelihoods)) + defaultWeight)
 		}
 		prior = next
 	}
 	fitted := make(Rates, rateClasses)
 	for k := range fitted {
-		fitted[k] = math.Round(prior[k]/rareShare) * rareShare
+		fitted[k] = math.Round(prior[k]/minShare) * minShare
 	}
 	return fitted
 }

@@ -10,77 +10,78 @@ import "time"
 // dates: both are wrong as often as they are right. So the cause of a wrong list does not matter,
 // and a list gains nothing by lying.
 type Source struct {
-	// Told counts announced changes, Missed unannounced ones. Old visits count less, in all fields.
-	Told   float64 `json:"announced,omitzero"`
-	Missed float64 `json:"unannounced,omitzero"`
-	// Alarms counts announcements without a change, Quiet the visits without both.
-	Alarms float64 `json:"false_announcements,omitzero"`
-	Quiet  float64 `json:"silent_visits,omitzero"`
+	// AnnouncedChanges counts announced changes, MissedChanges unannounced ones. Old visits count
+	// less, in all fields.
+	AnnouncedChanges float64 `json:"announced,omitzero"`
+	MissedChanges    float64 `json:"unannounced,omitzero"`
+	// FalseAlarms counts announcements without a change, QuietVisits the visits without both.
+	FalseAlarms float64 `json:"false_announcements,omitzero"`
+	QuietVisits float64 `json:"silent_visits,omitzero"`
 }
 
 const (
-	// sourceMemory is each visit's discount of earlier ones: about the last hundred count.
-	sourceMemory = 0.99
-	// believed bounds the odds of a change below which the time counts as time without one.
-	believed    = 0.5
-	leastListed = 0.001 // the shortest stored time, in days
+	// sourceDecay is each visit's discount of earlier ones: about the last hundred count.
+	sourceDecay = 0.99
+	// maxUnchangedOdds bounds the odds of a change below which the time counts as time without one.
+	maxUnchangedOdds = 0.5
+	minListDays      = 0.001 // the shortest stored time, in days
 )
 
 // Visit returns the source after a visit to a page that it names. h is the history before.
 func (s Source) Visit(h History, v Visit) Source {
-	if h.Listed <= 0 || v.Since <= 0 || (v.Found != Changed && v.Found != Unchanged) {
+	if h.ListReadDays <= 0 || v.SinceLast <= 0 || (v.Result != Changed && v.Result != Unchanged) {
 		return s
 	}
-	s.Told *= sourceMemory
-	s.Missed *= sourceMemory
-	s.Alarms *= sourceMemory
-	s.Quiet *= sourceMemory
+	s.AnnouncedChanges *= sourceDecay
+	s.MissedChanges *= sourceDecay
+	s.FalseAlarms *= sourceDecay
+	s.QuietVisits *= sourceDecay
 	switch {
-	case v.Found == Changed && h.News:
-		s.Told++
-	case v.Found == Changed:
+	case v.Result == Changed && h.ChangeAnnounced:
+		s.AnnouncedChanges++
+	case v.Result == Changed:
 		// a change after the list was read does not count against it
-		s.Missed += min(h.Listed/days(v.Since), 1)
-	case h.News:
-		s.Alarms++
+		s.MissedChanges += min(h.ListReadDays/days(v.SinceLast), 1)
+	case h.ChangeAnnounced:
+		s.FalseAlarms++
 	default:
-		s.Quiet++
+		s.QuietVisits++
 	}
-	return Source{Told: short(s.Told), Missed: short(s.Missed), Alarms: short(s.Alarms), Quiet: short(s.Quiet)}
+	return Source{AnnouncedChanges: round3(s.AnnouncedChanges), MissedChanges: round3(s.MissedChanges), FalseAlarms: round3(s.FalseAlarms), QuietVisits: round3(s.QuietVisits)}
 }
 
 // odds returns the factor of the source's hint on the odds that a page has changed. News of an
 // unknown source double them; no news change them little.
-func (s Source) odds(news bool) float64 {
-	told := (s.Told + 1) / (s.Told + s.Missed + 2)
-	alarms := (s.Alarms + 0.5) / (s.Alarms + s.Quiet + 2)
-	if news {
-		return told / alarms
+func (s Source) odds(announced bool) float64 {
+	announcedShare := (s.AnnouncedChanges + 1) / (s.AnnouncedChanges + s.MissedChanges + 2)
+	falseAlarmShare := (s.FalseAlarms + 0.5) / (s.FalseAlarms + s.QuietVisits + 2)
+	if announced {
+		return announcedShare / falseAlarmShare
 	}
-	return (1 - told) / (1 - alarms)
+	return (1 - announcedShare) / (1 - falseAlarmShare)
 }
 
 // Hint is a list's statement about a page.
 type Hint struct {
-	// Since is the time from the page's last visit to the reading of the list.
-	Since time.Duration
-	// News is set if the list declares a change since then: by a later lastmod, or by a new entry of a
-	// feed. A date without a time of day is news from the next day on.
-	News   bool
-	Source Source
+	// SinceVisit is the time from the page's last visit to the reading of the list.
+	SinceVisit time.Duration
+	// ChangeAnnounced is set if the list declares a change since then: by a later lastmod, or by a new
+	// entry of a feed. A date without a time of day is news from the next day on.
+	ChangeAnnounced bool
+	Source          Source
 }
 
 // Hint returns the history after a list was read. The last list counts, but only more credible news
 // replace news.
 func (h History) Hint(hint Hint) History {
-	since := days(hint.Since)
-	odds := hint.Source.odds(hint.News)
-	if since <= 0 || (h.News && (!hint.News || odds <= h.Odds)) {
+	since := days(hint.SinceVisit)
+	odds := hint.Source.odds(hint.ChangeAnnounced)
+	if since <= 0 || (h.ChangeAnnounced && (!hint.ChangeAnnounced || odds <= h.Odds)) {
 		return h
 	}
-	if !hint.News && odds < believed {
-		h.Calm = short(since)
+	if !hint.ChangeAnnounced && odds < maxUnchangedOdds {
+		h.ListUnchangedDays = round3(since)
 	}
-	h.Listed, h.News, h.Odds = short(max(since, leastListed)), hint.News, short(max(odds, leastListed))
+	h.ListReadDays, h.ChangeAnnounced, h.Odds = round3(max(since, minListDays)), hint.ChangeAnnounced, round3(max(odds, minListDays))
 	return h
 }

@@ -23,10 +23,10 @@ type Gaps struct {
 // Violation is one broken promise.
 type Violation struct {
 	// Kind is "gap", "ip gap", "subnet gap", "registered gap" or "robots".
-	Kind string    `json:"kind"`
-	Key  string    `json:"key"`
-	At   time.Time `json:"at"`
-	What string    `json:"description"`
+	Kind        string    `json:"kind"`
+	Key         string    `json:"key"`
+	At          time.Time `json:"at"`
+	Description string    `json:"description"`
 }
 
 // Audit is the result of an audit of the rows.

@@ -60,11 +60,11 @@ type DomainQuery struct {
 	Errors float32
 	Rank   int
 	Due    bool // due in a running run
-	// Waits selects domains with a workflow that wait for this reason.
-	Waits    reasons.Reason
-	Language string // of a page
-	Sort     string // one of DomainSorts
-	Limit    int    // at least 1
+	// WaitReason selects domains with a workflow that wait for this reason.
+	WaitReason reasons.Reason
+	Language   string // of a page
+	Sort       string // one of DomainSorts
+	Limit      int    // at least 1
 }
 
 // Check returns the first fault of a query; its text begins with the name of the field.
@@ -76,8 +76,8 @@ func (q DomainQuery) Check() error {
 		return fmt.Errorf("sort %q: want one of %v", q.Sort, DomainSorts)
 	case q.Errors < 0 || q.Errors > 1:
 		return fmt.Errorf("errors %g: want a fraction from 0 to 1", q.Errors)
-	case q.Waits != "" && q.Waits.Row().Of == 0:
-		return fmt.Errorf("waits %q: want a reason, such as %s", q.Waits, reasons.CrawlDelay)
+	case q.WaitReason != "" && q.WaitReason.Row().Subject == 0:
+		return fmt.Errorf("waits %q: want a reason, such as %s", q.WaitReason, reasons.CrawlDelay)
 	case q.Rank < 0:
 		return fmt.Errorf("rank %d: want 1 or more", q.Rank)
 	}
@@ -86,7 +86,7 @@ func (q DomainQuery) Check() error {
 
 // DomainHistory lists the past of a domain, the latest first.
 type DomainHistory struct {
-	Attempts []Crawl       `json:"attempts"`
+	Attempts []Attempt     `json:"attempts"`
 	Controls []PastControl `json:"controls,omitempty"`
 	Robots   []RobotsFetch `json:"robots,omitempty"`
 }

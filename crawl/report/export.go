@@ -102,9 +102,9 @@ type CrawlRow struct {
 	Lost bool
 	// Worker made the request; empty means no request.
 	Worker string
-	// Attempt is its number in the visit, from 1. Again is set if it began a further visit.
-	Attempt int
-	Again   bool
+	// Attempt is its number in the visit, from 1. IsRevisit is set if it began a further visit.
+	Attempt   int
+	IsRevisit bool
 	// RobotsVersion names the deciding robots.txt; nil if there was no such file.
 	RobotsVersion *int64
 	// IPDelay, SubnetDelay and RegisteredDelay are the waits of the address, of Subnet and of
@@ -119,8 +119,8 @@ type MovedCrawl struct {
 	CompletedAt time.Time
 }
 
-// Moved describes the history in files. The zero value means that all of it is stored.
-type Moved struct {
+// MovedHistory describes the history in files. The zero value means that all of it is stored.
+type MovedHistory struct {
 	// Before is the upper bound of attempts that may have been moved.
 	Before time.Time `json:"before"`
 	// Attempts counts the domain's moved attempts.

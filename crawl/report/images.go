@@ -13,7 +13,7 @@ type ImageFilter struct {
 	Format              crawl.ImageFormat
 	Status              ImageStatus
 	Problem             crawl.ImageProblem
-	Most                int
+	Limit               int
 }
 
 // ImageStatus is the state of an image.
@@ -53,8 +53,8 @@ type ImageRow struct {
 // ImagePagesBound limits the count of pages that name an image.
 const ImagePagesBound = 1000
 
-// ImageNear is an image that looks like another.
-type ImageNear struct {
+// SimilarImage is an image that looks like another.
+type SimilarImage struct {
 	ImageRow
 
 	// Distance compares their hashes. Images counts URLs with this content, up to ImagePagesBound.

@@ -48,10 +48,11 @@ type Links struct {
 
 // Ranks is the progress of the computation of ranks, or its result.
 type Ranks struct {
-	// Step is the present step; empty at the end. Its progress is Done of Of; Of 0 means unknown.
-	Step string `json:"step,omitempty"`
-	Done int64  `json:"-"`
-	Of   int64  `json:"-"`
+	// Step is the present step; empty at the end. Its progress is Done of Total; Total 0 means
+	// unknown.
+	Step  string `json:"step,omitempty"`
+	Done  int64  `json:"-"`
+	Total int64  `json:"-"`
 	// Links counts links between domains, and Pairs the pairs of registered domains with links.
 	Links int64 `json:"links"`
 	Pairs int64 `json:"pairs"`
@@ -60,9 +61,10 @@ type Ranks struct {
 	Pages   int64 `json:"pages"`
 	Changed int64 `json:"changed"`
 	Rounds  int   `json:"rounds"` // of the iteration
-	// Moved counts pending crawls with a new priority, Called the pages with new names.
-	Moved  int64 `json:"reprioritized_crawls"`
-	Called int64 `json:"pages_with_new_anchors"`
+	// Reprioritized counts pending crawls with a new priority, AnchorsChanged the pages with new
+	// names.
+	Reprioritized  int64 `json:"reprioritized_crawls"`
+	AnchorsChanged int64 `json:"pages_with_new_anchors"`
 }
 
 // SearchHit is a found page.
@@ -98,8 +100,8 @@ type SearchOutline struct {
 	Outline []string
 }
 
-// Outdated counts pages that must be read again to find their contents.
-type Outdated struct {
+// OutdatedCounts counts pages that must be read again to find their contents.
+type OutdatedCounts struct {
 	// Pages counts requestable pages, of Domains. Closed counts pages of closed or given-up domains.
 	Pages   int64 `json:"pages"`
 	Domains int64 `json:"domains"`

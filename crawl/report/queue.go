@@ -17,10 +17,10 @@ type Queue struct {
 	Total   int64          `json:"total_domains"`
 	Pending int64          `json:"total_pending"`
 	Due     int64          `json:"total_due"`
-	// Open counts the pending pages within the runs' budgets. Left is the least time for the domain
-	// with most of this work: its wait, and its delay for each page.
-	Open int64             `json:"total_within_budgets"`
-	Left settings.Duration `json:"-"`
+	// Open counts the pending pages within the runs' budgets. MinRemaining is the least time for the
+	// domain with most of this work: its wait, and its delay for each page.
+	Open         int64             `json:"total_within_budgets"`
+	MinRemaining settings.Duration `json:"-"`
 }
 
 // QueuedDomain summarizes the pending crawls of a domain.
@@ -36,17 +36,17 @@ type QueuedDomain struct {
 	Oldest time.Time `json:"oldest"`
 	// NextDue is the due time of the next crawl that is not due yet; zero means never.
 	NextDue time.Time `json:"next_due,omitzero"`
-	// Waits is the reason for not requesting the domain now; empty if it may be requested. Until ends
-	// the wait; zero if something must change first.
-	Waits reasons.Reason `json:"wait_reason,omitempty"`
-	Until time.Time      `json:"until,omitzero"`
+	// WaitReason is the reason for not requesting the domain now; empty if it may be requested. Until
+	// ends the wait; zero if something must change first.
+	WaitReason reasons.Reason `json:"wait_reason,omitempty"`
+	Until      time.Time      `json:"until,omitzero"`
 }
 
 // Run describes a run in detail.
 type Run struct {
 	Progress
 
-	// PagesPerSecond is the rate of the active domains in RateSpan. ETA estimates the time for the
+	// PagesPerSecond is the rate of the active domains in RateWindow. ETA estimates the time for the
 	// pending pages within the budgets, without pages found meanwhile. 0 means unknown.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
@@ -67,19 +67,19 @@ type Run struct {
 type BudgetUse struct {
 	Setting string `json:"setting"`
 	Used    int64  `json:"used"`
-	Most    int64  `json:"limit"`
+	Limit   int64  `json:"limit"`
 }
 
 // BudgetUses lists the budgets of the whole run that its settings set.
 func (p Progress) BudgetUses(now time.Time) (all []BudgetUse) {
-	if most := p.Settings.MaxPages; most != nil && *most >= 0 {
-		all = append(all, BudgetUse{"max_pages", p.PagesStarted, *most})
+	if limit := p.Settings.MaxPages; limit != nil && *limit >= 0 {
+		all = append(all, BudgetUse{"max_pages", p.PagesStarted, *limit})
 	}
-	if most := p.Settings.MaxBytes; most != nil && *most >= 0 {
-		all = append(all, BudgetUse{"max_bytes", p.Bytes, *most})
+	if limit := p.Settings.MaxBytes; limit != nil && *limit >= 0 {
+		all = append(all, BudgetUse{"max_bytes", p.Bytes, *limit})
 	}
-	if most := p.Settings.MaxTime; most != nil && *most > 0 {
-		use := BudgetUse{Setting: "max_time", Most: time.Duration(*most).Milliseconds()}
+	if limit := p.Settings.MaxTime; limit != nil && *limit > 0 {
+		use := BudgetUse{Setting: "max_time", Limit: time.Duration(*limit).Milliseconds()}
 		if !p.BeganAt.IsZero() {
 			use.Used = max(now.Sub(p.BeganAt), 0).Milliseconds()
 		}
@@ -127,8 +127,8 @@ type RunDomain struct {
 	Response settings.Duration `json:"avg_response,omitempty"`
 }
 
-// RateSpan is the period for the rate of a run.
-const RateSpan = 5 * time.Minute
+// RateWindow is the period for the rate of a run.
+const RateWindow = 5 * time.Minute
 
 // Estimate returns the time for the open pages of a queue at a rate, but at least the time for the
 // domain with most work. 0 means unknown. The maximum is about a century.
@@ -136,6 +136,6 @@ func (q Queue) Estimate(perSecond float64) time.Duration {
 	if q.Open == 0 || perSecond <= 0 {
 		return 0
 	}
-	most := max(float64(q.Open)/perSecond, time.Duration(q.Left).Seconds())
-	return time.Duration(min(most, 100*365*24*3600) * float64(time.Second)).Round(time.Second)
+	seconds := max(float64(q.Open)/perSecond, time.Duration(q.MinRemaining).Seconds())
+	return time.Duration(min(seconds, 100*365*24*3600) * float64(time.Second)).Round(time.Second)
 }

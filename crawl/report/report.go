@@ -22,15 +22,15 @@ type Totals struct {
 	Skipped int64                    `json:"skipped"`
 	Skips   map[reasons.Reason]int64 `json:"skips,omitempty"`
 	Bytes   int64                    `json:"bytes"`
-	// Asked counts attempts with a request, made or tried.
-	Asked int64 `json:"requests"`
+	// RequestCount counts attempts with a request, made or tried.
+	RequestCount int64 `json:"requests"`
 	// NoFollow counts pages whose publisher forbids following all links.
 	NoFollow int64 `json:"nofollow,omitempty"`
-	// ImagesFound counts the images that pages name. ImagesAsked counts requests for images, not
-	// counted by Asked. ImagesStored counts images with recorded content.
-	ImagesFound  int64 `json:"images_found,omitempty"`
-	ImagesAsked  int64 `json:"images_requests,omitempty"`
-	ImagesStored int64 `json:"images_stored,omitempty"`
+	// ImagesFound counts the images that pages name. ImageRequests counts requests for images, not
+	// counted by RequestCount. ImagesStored counts images with recorded content.
+	ImagesFound   int64 `json:"images_found,omitempty"`
+	ImageRequests int64 `json:"images_requests,omitempty"`
+	ImagesStored  int64 `json:"images_stored,omitempty"`
 }
 
 // Since subtracts earlier totals of the same subject.
@@ -43,10 +43,10 @@ func (t Totals) Since(before Totals) Totals {
 	t.Failed -= before.Failed
 	t.Skipped -= before.Skipped
 	t.Bytes -= before.Bytes
-	t.Asked -= before.Asked
+	t.RequestCount -= before.RequestCount
 	t.NoFollow -= before.NoFollow
 	t.ImagesFound -= before.ImagesFound
-	t.ImagesAsked -= before.ImagesAsked
+	t.ImageRequests -= before.ImageRequests
 	t.ImagesStored -= before.ImagesStored
 	skips := make(map[reasons.Reason]int64)
 	for reason, n := range t.Skips {
@@ -85,7 +85,7 @@ func (t Totals) Attempts() int64 {
 }
 
 // Requests returns the number of attempts with a request, made or tried.
-func (t Totals) Requests() int64 { return t.Asked }
+func (t Totals) Requests() int64 { return t.RequestCount }
 
 // The limits of the counts of pending crawls, and of pages that wait for their keywords.
 const (
@@ -103,10 +103,10 @@ type Progress struct {
 	// Workers counts all running workers. WorkerSeenAt is the last sign of one; zero means never.
 	Workers      int64     `json:"workers"`
 	WorkerSeenAt time.Time `json:"worker_seen_at,omitzero"`
-	// Active counts the domains with a workflow for the run. Elsewhere counts the domains with work
-	// for it that another run has claimed.
-	Active    int64 `json:"active_domains"`
-	Elsewhere int64 `json:"domains_elsewhere,omitempty"`
+	// Active counts the domains with a workflow for the run. ClaimedElsewhere counts the domains with
+	// work for it that another run has claimed.
+	Active           int64 `json:"active_domains"`
+	ClaimedElsewhere int64 `json:"domains_elsewhere,omitempty"`
 	// Pending counts crawls that are not closed, up to FrontierBound; Deferred counts the future ones.
 	// InFlight counts the requests in flight, including robots.txt.
 	Pending  int64 `json:"pending"`
@@ -115,7 +115,7 @@ type Progress struct {
 	// Due counts the due domains without a workflow, up to LeftBound.
 	Due int64 `json:"due_domains"`
 	// Waiting lists active domains, the next to be requested first.
-	Waiting []Waiting `json:"waiting,omitempty"`
+	Waiting []WaitingDomain `json:"waiting,omitempty"`
 	// NotDue counts the other pending domains by reason, among the first NotDueBound.
 	NotDue []NotDue `json:"not_due,omitempty"`
 	// Outages lists the workers without network now, whatever their run.
@@ -128,8 +128,8 @@ type Progress struct {
 	*Detail
 }
 
-// Waiting is an active domain and the reason for its wait.
-type Waiting struct {
+// WaitingDomain is an active domain and the reason for its wait.
+type WaitingDomain struct {
 	Domain string         `json:"domain"`
 	Reason reasons.Reason `json:"reason"`
 	// InFlight is set while a request to the domain is in flight.
@@ -152,39 +152,39 @@ const NotDueBound = 10_000
 
 // Detail lists the obstacles of a run. Each list is bounded, and its total is not.
 type Detail struct {
-	// Troubled cannot be requested now.
-	Troubled      []Troubled `json:"obstacles,omitempty"`
-	TroubledTotal int        `json:"obstacles_total,omitempty"`
+	// Obstacles cannot be requested now.
+	Obstacles     []Obstacle `json:"obstacles,omitempty"`
+	ObstacleTotal int        `json:"obstacles_total,omitempty"`
 	// Forbidden lists domains that a person has closed to requests.
-	Forbidden      []Forbidden `json:"forbidden,omitempty"`
-	ForbiddenTotal int         `json:"forbidden_total,omitempty"`
+	Forbidden      []ForbiddenDomain `json:"forbidden,omitempty"`
+	ForbiddenTotal int               `json:"forbidden_total,omitempty"`
 	// NoFollowDomains lists seeded domains whose pages all forbid following links.
 	NoFollowDomains []string `json:"nofollow_domains,omitempty"`
 }
 
-// Forbidden is a domain that a person has paused, stopped or blocked.
-type Forbidden struct {
+// ForbiddenDomain is a domain that a person has paused, stopped or blocked.
+type ForbiddenDomain struct {
 	Domain string `json:"domain"`
 	crawl.Control
 }
 
-// TroubleState is a run's reason for not requesting a domain or an origin now.
-type TroubleState string
+// ObstacleState is a run's reason for not requesting a domain or an origin now.
+type ObstacleState string
 
 // The states of domains, and of an origin.
 const (
-	TroubledUnreachable TroubleState = "unreachable"            // given up: it gave no usable answers
-	TroubledBlocked     TroubleState = "blocked"                // given up: it refused all requests
-	TroubledDeferred    TroubleState = "deferred"               // its server requested a long wait
-	TroubledRobots      TroubleState = "robots.txt unreachable" // of an origin
+	ObstacleUnreachable ObstacleState = "unreachable"            // given up: it gave no usable answers
+	ObstacleBlocked     ObstacleState = "blocked"                // given up: it refused all requests
+	ObstacleDeferred    ObstacleState = "deferred"               // its server requested a long wait
+	ObstacleRobots      ObstacleState = "robots.txt unreachable" // of an origin
 )
 
-// Troubled is a domain or an origin with pending pages that a run cannot request now.
-type Troubled struct {
-	// Name is the domain, or the origin for TroubledRobots. Domain is the origin's domain.
-	Name   string       `json:"name"`
-	Domain string       `json:"domain"`
-	State  TroubleState `json:"state"`
+// Obstacle is a domain or an origin with pending pages that a run cannot request now.
+type Obstacle struct {
+	// Name is the domain, or the origin for ObstacleRobots. Domain is the origin's domain.
+	Name   string        `json:"name"`
+	Domain string        `json:"domain"`
+	State  ObstacleState `json:"state"`
 	// Until is the next automatic request, without a person or a new run.
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"`
@@ -196,19 +196,19 @@ type Domain struct {
 	// Controls lists people's decisions about it.
 	Controls crawl.Controls `json:"controls,omitempty"`
 	// Forgotten is set if its contents were erased, or will be.
-	Forgotten *Forgotten `json:"forgotten,omitempty"`
+	Forgotten *ErasureRequest `json:"forgotten,omitempty"`
 	// Moved is nil if all of its attempts are stored.
-	Moved *Moved `json:"moved,omitempty"`
+	Moved *MovedHistory `json:"moved,omitempty"`
 	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
 	Health     crawl.Health   `json:"health"`
-	// Pending counts crawls that are not closed; PendingMore is set if there are more. NextDue is the
-	// first due time of the counted crawls.
-	Pending     int64     `json:"pending"`
-	PendingMore bool      `json:"pending_more,omitempty"`
-	NextDue     time.Time `json:"next_due,omitzero"`
-	ScoredAt    time.Time `json:"priority_computed_at,omitzero"`
+	// Pending counts crawls that are not closed; HasMorePending is set if there are more. NextDue is
+	// the first due time of the counted crawls.
+	Pending        int64     `json:"pending"`
+	HasMorePending bool      `json:"pending_more,omitempty"`
+	NextDue        time.Time `json:"next_due,omitzero"`
+	ScoredAt       time.Time `json:"priority_computed_at,omitzero"`
 	// Priority holds the parts of its Score now (db/functions/priorities.sql), without zeros.
 	Priority map[string]float32 `json:"priority_parts,omitempty"`
 	// LastRun is the last run that claimed it. Version grows with each change of its row.
@@ -220,7 +220,7 @@ type Domain struct {
 	Traps  []crawl.Trap `json:"traps,omitempty"`
 	Robots []Robots     `json:"robots"`
 	Runs   []DomainRun  `json:"runs"`
-	Recent []Crawl      `json:"recent"`
+	Recent []Attempt    `json:"recent"`
 }
 
 // Robots describes an origin's robots.txt.
@@ -275,8 +275,8 @@ type Page struct {
 	Trap       crawl.Trap `json:"trap,omitzero"`
 	LinksOut   int64      `json:"links_out"`
 	LinksIn    int64      `json:"links_in"`
-	// LinksMore is set if more links lead to it than were counted.
-	LinksMore bool `json:"links_in_more,omitempty"`
+	// HasMoreLinksIn is set if more links lead to it than were counted.
+	HasMoreLinksIn bool `json:"links_in_more,omitempty"`
 	// NoFollowIn counts the links to it with nofollow.
 	NoFollowIn int64 `json:"nofollow_in,omitempty"`
 	// Image is nil if no known page names it as an image.
@@ -286,9 +286,9 @@ type Page struct {
 	FetchedAt time.Time `json:"fetched_at,omitzero"`
 	FailedAt  time.Time `json:"failed_at,omitzero"`
 	FoundAt   time.Time `json:"found_at"`
-	Crawls    []Crawl   `json:"crawls"`
+	Crawls    []Attempt `json:"crawls"`
 	// Moved is nil if all attempts of its domain are stored.
-	Moved *Moved `json:"moved,omitempty"`
+	Moved *MovedHistory `json:"moved,omitempty"`
 }
 
 // Image describes an image. Zero values are unknown.
@@ -311,13 +311,14 @@ type Finder struct {
 	Run crawl.RunFacts
 	// Depth is the least depth of its pages that link to the page.
 	Depth int
-	// Taken is set if the run has the page's domain. Subdomains counts those of its registered domain.
-	Taken      bool
+	// HasDomain is set if the run has the page's domain. Subdomains counts those of its registered
+	// domain.
+	HasDomain  bool
 	Subdomains int64
 }
 
-// Crawl is one attempt, open or closed.
-type Crawl struct {
+// Attempt is one attempt, open or closed.
+type Attempt struct {
 	ID          int64             `json:"id"`
 	Domain      string            `json:"domain,omitempty"`
 	URL         string            `json:"url,omitempty"`
@@ -347,12 +348,12 @@ type Crawl struct {
 	CompletedAt  time.Time `json:"completed_at,omitzero"`
 }
 
-// Forgotten is a request to erase the contents of a domain's pages, or its completion.
-type Forgotten struct {
-	Domain  string    `json:"domain"`
-	AskedAt time.Time `json:"requested_at"`
-	By      string    `json:"requested_by"`
-	Reason  string    `json:"reason"`
+// ErasureRequest is a request to erase the contents of a domain's pages, or its completion.
+type ErasureRequest struct {
+	Domain      string    `json:"domain"`
+	RequestedAt time.Time `json:"requested_at"`
+	RequestedBy string    `json:"requested_by"`
+	Reason      string    `json:"reason"`
 	// DoneAt is the time of complete erasure; zero if some contents may be left.
 	DoneAt time.Time `json:"done_at,omitzero"`
 }

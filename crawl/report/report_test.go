@@ -17,7 +17,7 @@ import (
 func TestTotals(t *testing.T) {
 	t.Parallel()
 	totals := report.Totals{
-		Success: 1, BlockedRobots: 2, Blocked4xx: 4, Blocked5xx: 8, Timeout: 16, Failed: 32, Skipped: 64, Bytes: 128, Asked: 256,
+		Success: 1, BlockedRobots: 2, Blocked4xx: 4, Blocked5xx: 8, Timeout: 16, Failed: 32, Skipped: 64, Bytes: 128, RequestCount: 256,
 	}
 	require.EqualValues(t, 256, totals.Requests(), "what is closed without a request is not counted")
 	require.EqualValues(t, 1+2+4+8+16+32+64, totals.Attempts())
@@ -27,17 +27,17 @@ func TestTotals(t *testing.T) {
 func TestTotalsSince(t *testing.T) {
 	t.Parallel()
 	before := report.Totals{
-		Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7, Bytes: 8, Asked: 9, NoFollow: 10,
-		ImagesFound: 11, ImagesAsked: 12, ImagesStored: 13,
+		Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7, Bytes: 8, RequestCount: 9, NoFollow: 10,
+		ImagesFound: 11, ImageRequests: 12, ImagesStored: 13,
 		Skips: map[reasons.Reason]int64{reasons.Fresh: 4, reasons.Trap: 3},
 	}
 	for _, v := range reflect.ValueOf(before).Fields() {
 		require.False(t, v.IsZero(), "set every field")
 	}
 	after := before
-	after.Success, after.Asked = 11, 20
+	after.Success, after.RequestCount = 11, 20
 	after.Skips = map[reasons.Reason]int64{reasons.Fresh: 4, reasons.Trap: 5}
-	require.Equal(t, report.Totals{Success: 10, Asked: 11, Skips: map[reasons.Reason]int64{reasons.Trap: 2}}, after.Since(before))
+	require.Equal(t, report.Totals{Success: 10, RequestCount: 11, Skips: map[reasons.Reason]int64{reasons.Trap: 2}}, after.Since(before))
 	require.Zero(t, before.Since(before))
 }
 
@@ -50,13 +50,13 @@ func TestProgressJSON(t *testing.T) {
 			ID: 7, Name: "small-web", Status: crawl.RunRunning, StartedAt: at,
 			Settings: settings.Settings{Delay: new(settings.Duration(time.Second))},
 		},
-		Totals:  report.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7, Asked: 19},
+		Totals:  report.Totals{Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 14, Bytes: 7, RequestCount: 19},
 		Domains: 8, SeedDomains: 9, Active: 10, Pending: 11, InFlight: 12, Deferred: 13, Due: 15, KeywordsWaiting: 17,
 		NotDue:  []report.NotDue{{Reason: reasons.Paused, Domains: 16, Domain: "c.example", Until: at}},
-		Waiting: []report.Waiting{{Domain: "a.example", Reason: reasons.CrawlDelay, Until: at}},
+		Waiting: []report.WaitingDomain{{Domain: "a.example", Reason: reasons.CrawlDelay, Until: at}},
 		Detail: &report.Detail{
-			Troubled:      []report.Troubled{{Name: "b.example", Domain: "b.example", State: report.TroubledDeferred, Reason: "503", Until: at}},
-			TroubledTotal: 1,
+			Obstacles:     []report.Obstacle{{Name: "b.example", Domain: "b.example", State: report.ObstacleDeferred, Reason: "503", Until: at}},
+			ObstacleTotal: 1,
 		},
 	})
 	require.NoError(t, err)
@@ -74,8 +74,8 @@ func TestProgressJSON(t *testing.T) {
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 10*time.Second, report.Queue{Open: 100}.Estimate(10))
-	require.Equal(t, 50*time.Second, report.Queue{Open: 100, Left: settings.Duration(50 * time.Second)}.Estimate(10))
-	require.Zero(t, report.Queue{Left: settings.Duration(time.Hour)}.Estimate(10), "budgets allow no more")
+	require.Equal(t, 50*time.Second, report.Queue{Open: 100, MinRemaining: settings.Duration(50 * time.Second)}.Estimate(10))
+	require.Zero(t, report.Queue{MinRemaining: settings.Duration(time.Hour)}.Estimate(10), "budgets allow no more")
 	require.Zero(t, report.Queue{Open: 100}.Estimate(0))
 	require.Positive(t, report.Queue{Open: 1 << 62}.Estimate(1e-9))
 }

@@ -16,22 +16,22 @@ type Watch struct {
 	// request, and empty if they may be requested.
 	Waits map[reasons.Reason]int64 `json:"waits"`
 	// Waiting holds the same with times, the most frequent first.
-	Waiting []WaitingFor `json:"waiting,omitempty"`
+	Waiting []WaitCount `json:"waiting,omitempty"`
 	// Pending counts crawls that are not closed, including prerequisites; beyond WatchBound it is an
 	// estimate. Due counts due domains without a workflow, up to WatchBound a run. OldestDue is the
 	// longest lateness of a due domain.
 	Pending   int64             `json:"pending"`
 	Due       int64             `json:"due_domains"`
 	OldestDue settings.Duration `json:"oldest_due"`
-	// Domains counts domains by status; nil if they are too many. DomainsAbout estimates them.
-	Domains      map[crawl.DomainStatus]int64 `json:"domains,omitempty"`
-	DomainsAbout int64                        `json:"domains_estimate"`
+	// Domains counts domains by status; nil if they are too many. DomainsEstimate estimates them.
+	Domains         map[crawl.DomainStatus]int64 `json:"domains,omitempty"`
+	DomainsEstimate int64                        `json:"domains_estimate"`
 	// KeywordsWaiting counts pages that no search finds yet, up to KeywordsBound.
 	KeywordsWaiting int `json:"keywords_waiting"`
 }
 
-// WaitingFor counts the domains with a workflow that wait for one reason.
-type WaitingFor struct {
+// WaitCount counts the domains with a workflow that wait for one reason.
+type WaitCount struct {
 	Reason  reasons.Reason `json:"reason"`
 	Domains int64          `json:"domains"`
 	// First and Last are the first and the last end of their waits; zero if the wait has no end.
@@ -47,30 +47,30 @@ type EndedGaps struct {
 	Kind string
 	// Gaps counts all gaps, and Violations the gaps that were shorter than required.
 	Gaps, Violations int64
-	// Late counts gaps by the lateness of the requests that ended them, in buckets below, between and
-	// above the bounds. LateSeconds is the sum, and LatestSeconds the maximum.
-	Late                       []int64
-	LateSeconds, LatestSeconds float64
+	// LatenessBuckets counts gaps by the lateness of the requests that ended them, in buckets below,
+	// between and above the bounds. LatenessSumSeconds is the sum, and LatenessMaxSeconds the maximum.
+	LatenessBuckets                        []int64
+	LatenessSumSeconds, LatenessMaxSeconds float64
 }
 
-// OutcomesOver counts outcomes over time, of a run or of all runs, like Totals.
-type OutcomesOver struct {
+// OutcomeSeries counts outcomes over time, of a run or of all runs, like Totals.
+type OutcomeSeries struct {
 	// Step is the length of each span.
 	Step settings.Duration `json:"step"`
 	// Spans are consecutive, the oldest first. The last span may not have ended yet.
-	Spans []OutcomesIn `json:"spans"`
+	Spans []OutcomeSpan `json:"spans"`
 }
 
-// OutcomesIn counts the outcomes in a period.
-type OutcomesIn struct {
+// OutcomeSpan counts the outcomes in a period.
+type OutcomeSpan struct {
 	BeganAt  time.Time               `json:"began_at"`
 	Outcomes map[crawl.Outcome]int64 `json:"outcomes,omitempty"`
 }
 
 // Attempts counts all outcomes.
-func (o OutcomesIn) Attempts() (n int64) {
-	for _, of := range o.Outcomes {
-		n += of
+func (o OutcomeSpan) Attempts() (n int64) {
+	for _, count := range o.Outcomes {
+		n += count
 	}
 	return n
 }
@@ -97,16 +97,17 @@ type Worker struct {
 	StoppedAt time.Time `json:"stopped_at,omitzero"`
 	// Lost is set if it has apparently died: it did not report its stop.
 	Lost bool `json:"lost,omitempty"`
-	// InFlight counts its requests in flight when last seen, and Wanted its requests without a limit.
+	// InFlight counts its requests in flight when last seen, and Demand its requests without a limit.
 	InFlight int `json:"in_flight"`
-	Wanted   int `json:"demand"`
+	Demand   int `json:"demand"`
 	// MaxFetches is its own setting, and Share its part of the limit of all workers.
 	MaxFetches int `json:"max_fetches"`
 	Share      int `json:"share"`
-	// Held counts against the limit if Counts is set. Leased reports whether it may begin requests.
-	Held   int  `json:"permits_held"`
-	Leased bool `json:"leased"`
-	Counts bool `json:"counts_against_limit"`
+	// MaxInFlight counts against the limit if CountsAgainstLimit is set. HasLease reports whether it
+	// may begin requests.
+	MaxInFlight        int  `json:"permits_held"`
+	HasLease           bool `json:"leased"`
+	CountsAgainstLimit bool `json:"counts_against_limit"`
 }
 
 // FleetUse is the limit on the requests in flight of all workers, and its use.

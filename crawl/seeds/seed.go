@@ -32,14 +32,14 @@ type Seed struct {
 	Patterns []string   `json:"patterns,omitempty"`
 	// Rank is the domain's position on its list, from 1; 0 means no list.
 	Rank int32 `json:"rank,omitempty"`
-	// Bare is set without a scheme: http is used if https cannot be reached.
-	Bare bool `json:"schemeless,omitempty"`
+	// Schemeless is set without a scheme: http is used if https cannot be reached.
+	Schemeless bool `json:"schemeless,omitempty"`
 }
 
 // Of returns the seed of a page.
 func Of(u urls.URL) Seed {
 	return Seed{
-		URL: u.String(), Domain: u.Domain(), Registered: u.PartOf(), Origin: u.Origin(), Patterns: traps.Patterns(u),
+		URL: u.String(), Domain: u.Domain(), Registered: u.RegisteredParent(), Origin: u.Origin(), Patterns: traps.Patterns(u),
 	}
 }
 
@@ -50,7 +50,7 @@ func Parse(raw string) (Seed, error) {
 		return Seed{}, err
 	}
 	s := Of(u)
-	s.Bare = urls.IsBare(raw)
+	s.Schemeless = urls.IsSchemeless(raw)
 	return s, nil
 }
 
@@ -64,12 +64,12 @@ func (s Seed) WithHTTP() (Seed, error) {
 		return s, err
 	}
 	plain := Of(u)
-	plain.Kind, plain.Rank, plain.Bare = s.Kind, s.Rank, s.Bare
+	plain.Kind, plain.Rank, plain.Schemeless = s.Kind, s.Rank, s.Schemeless
 	return plain, nil
 }
 
-// Stored counts stored and rejected seeds.
-type Stored struct {
+// StoreResult counts stored and rejected seeds.
+type StoreResult struct {
 	// Added counts seeds new to the run, Known the run's earlier seeds.
 	Added int `json:"added"`
 	Known int `json:"known"`
@@ -78,7 +78,7 @@ type Stored struct {
 }
 
 // Add adds the counts of t.
-func (s *Stored) Add(t Stored) {
+func (s *StoreResult) Add(t StoreResult) {
 	s.Added += t.Added
 	s.Known += t.Known
 	s.Listed += t.Listed

@@ -23,8 +23,8 @@ func TestRefresh(t *testing.T) {
 	require.Zero(t, *all.MinRefetch)
 	require.Equal(t, settings.WhenDoneEnd, *all.WhenDone)
 	require.Equal(t, settings.ImagesStore, *all.Images)
-	require.Equal(t, settings.ImagesStore, *of.Refresh(settings.OnlyImages, settings.Settings{}).Images)
-	require.Equal(t, settings.ImagesOff, *of.Refresh(settings.OnlyPages, settings.Settings{}).Images)
+	require.Equal(t, settings.ImagesStore, *of.Refresh(settings.RefreshImages, settings.Settings{}).Images)
+	require.Equal(t, settings.ImagesOff, *of.Refresh(settings.RefreshPages, settings.Settings{}).Images)
 
 	own := of.Refresh("", settings.Settings{Delay: new(settings.Duration(time.Minute)), MaxDepth: new(2), MaxPages: new(int64(5))})
 	require.Equal(t, time.Minute, time.Duration(*own.Delay))

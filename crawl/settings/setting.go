@@ -21,12 +21,12 @@ type Setting struct {
 	// Flag is set if mosey crawl has a flag for it, Expert if hardly anybody changes it.
 	Flag, Expert bool
 
-	index     int
-	kind      reflect.Type // of the value
-	low, high reflect.Value
-	word      string
-	wordValue reflect.Value
-	check     func(name string, value any) error
+	index        int
+	kind         reflect.Type // of the value
+	low, high    reflect.Value
+	keyword      string
+	keywordValue reflect.Value
+	check        func(name string, value any) error
 }
 
 // All returns the settings in the order of their declaration.
@@ -52,13 +52,13 @@ var (
 func declarations() (all []Setting) {
 	for field := range reflect.TypeFor[Settings]().Fields() {
 		if field.IsExported() {
-			all = append(all, declared(field))
+			all = append(all, newSetting(field))
 		}
 	}
 	return all
 }
 
-func declared(field reflect.StructField) Setting {
+func newSetting(field reflect.StructField) Setting {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	d := Setting{
 		Name: name, Group: field.Tag.Get("group"), Help: field.Tag.Get("help"), Default: field.Tag.Get("default"),
@@ -76,8 +76,8 @@ func declared(field reflect.StructField) Setting {
 		return v
 	}
 	d.low, d.high = bound("min"), bound("max")
-	if word, text, found := strings.Cut(field.Tag.Get("word"), ":"); found {
-		d.word, d.wordValue = word, must(scalar(text, d.kind))
+	if keyword, text, found := strings.Cut(field.Tag.Get("word"), ":"); found {
+		d.keyword, d.keywordValue = keyword, must(scalar(text, d.kind))
 	}
 	if check, found := field.Tag.Lookup("check"); found {
 		if d.check = checks[check]; d.check == nil {
@@ -100,7 +100,7 @@ func must(v reflect.Value, ok bool) reflect.Value {
 func names(all []Setting) map[string]Setting {
 	known := make(map[string]Setting, len(all))
 	for _, d := range all {
-		if _, twice := known[d.Name]; twice {
+		if _, isDuplicate := known[d.Name]; isDuplicate {
 			panic("two settings have the name " + d.Name)
 		}
 		known[d.Name] = d
@@ -117,12 +117,12 @@ func defaultsOf(all []Setting) (s Settings) {
 		if err != nil {
 			panic(fmt.Sprintf("the default of a setting: %v", err))
 		}
-		d.of(&s).Set(pointer(value))
+		d.fieldIn(&s).Set(pointer(value))
 	}
 	return s
 }
 
-func (d Setting) of(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().Field(d.index) }
+func (d Setting) fieldIn(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().Field(d.index) }
 
 func pointer(value reflect.Value) reflect.Value {
 	p := reflect.New(value.Type())
@@ -133,8 +133,8 @@ func pointer(value reflect.Value) reflect.Value {
 // WithDefaults returns a copy in which every field is set.
 func (s Settings) WithDefaults() Settings {
 	for _, d := range table {
-		if field := d.of(&s); field.IsNil() {
-			value := d.of(&defaults).Elem()
+		if field := d.fieldIn(&s); field.IsNil() {
+			value := d.fieldIn(&defaults).Elem()
 			if d.List() {
 				value, _ = d.parse(d.Default) // a separate copy
 			}
@@ -157,15 +157,15 @@ func (d Setting) Bounds() string {
 	case d.Values != nil:
 		return orList(d.Values)
 	case d.low.IsValid():
-		return d.span()
+		return d.rangeText()
 	}
 	return ""
 }
 
-func (d Setting) span() string {
+func (d Setting) rangeText() string {
 	text := numberText(d.low)
-	if d.word != "" {
-		text = d.word + " or " + text
+	if d.keyword != "" {
+		text = d.keyword + " or " + text
 	}
 	if !d.high.IsValid() {
 		return text + " or more"

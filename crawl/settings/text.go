@@ -25,14 +25,14 @@ func Parse(pairs []string) (Settings, error) {
 		if !known {
 			return Settings{}, noSetting(name)
 		}
-		if !d.of(&s).IsNil() {
+		if !d.fieldIn(&s).IsNil() {
 			return Settings{}, fmt.Errorf("%w: setting %s is given twice", ErrInvalid, name)
 		}
 		value, err := d.parse(text)
 		if err != nil {
 			return Settings{}, err
 		}
-		d.of(&s).Set(pointer(value))
+		d.fieldIn(&s).Set(pointer(value))
 	}
 	return s, nil
 }
@@ -51,28 +51,28 @@ func (d Setting) CheckText(text string) error {
 
 func (d Setting) parse(text string) (reflect.Value, error) {
 	switch {
-	case d.word != "" && text == d.word:
-		return d.wordValue, nil
+	case d.keyword != "" && text == d.keyword:
+		return d.keywordValue, nil
 	case d.kind.Kind() == reflect.Slice:
 		return reflect.ValueOf(parts(text)), nil
 	}
 	value, ok := scalar(text, d.kind)
 	// the value of the word is not a number to write
-	if !ok || d.word != "" && (less(value, d.low) || less(d.high, value)) {
-		return value, d.refuse(strconv.Quote(text), d.wants())
+	if !ok || d.keyword != "" && (less(value, d.low) || less(d.high, value)) {
+		return value, d.refuse(strconv.Quote(text), d.expectedText())
 	}
 	return value, nil
 }
 
-// wants describes the text that a value is read from.
-func (d Setting) wants() string {
+// expectedText describes the text that a value is read from.
+func (d Setting) expectedText() string {
 	switch kind := d.kind.Kind(); {
 	case d.kind == durationType:
-		return wantDuration
+		return expectedDuration
 	case kind == reflect.Bool:
 		return "on or off"
-	case d.word != "":
-		return d.span()
+	case d.keyword != "":
+		return d.rangeText()
 	}
 	return "a number"
 }
@@ -127,8 +127,9 @@ func Text(name string, data json.RawMessage) string {
 	return d.text(value.Elem())
 }
 
-// Of returns the setting's value in s, whose fields are all set, in the form that Parse reads.
-func (d Setting) Of(s Settings) string { return d.text(d.of(&s).Elem()) }
+// ValueText returns the setting's value in s, whose fields are all set, in the form that Parse
+// reads.
+func (d Setting) ValueText(s Settings) string { return d.text(d.fieldIn(&s).Elem()) }
 
 func (d Setting) text(value reflect.Value) string {
 	switch v := value.Interface().(type) {
@@ -143,8 +144,8 @@ func (d Setting) text(value reflect.Value) string {
 		}
 		return strings.Join(v, ",")
 	}
-	if d.word != "" && value.Equal(d.wordValue) {
-		return d.word
+	if d.keyword != "" && value.Equal(d.keywordValue) {
+		return d.keyword
 	}
 	return fmt.Sprint(value)
 }
@@ -163,7 +164,7 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 			s.unknown = name
 			continue
 		}
-		if err := d.decode(fields[name], d.of(s)); err != nil {
+		if err := d.decode(fields[name], d.fieldIn(s)); err != nil {
 			return err
 		}
 	}
@@ -172,7 +173,7 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 
 func (d Setting) decode(data json.RawMessage, field reflect.Value) error {
 	var text string
-	if d.word != "" && data[0] == '"' && json.Unmarshal(data, &text) == nil {
+	if d.keyword != "" && data[0] == '"' && json.Unmarshal(data, &text) == nil {
 		value, err := d.parse(text)
 		if err == nil {
 			field.Set(pointer(value))
@@ -180,12 +181,12 @@ func (d Setting) decode(data json.RawMessage, field reflect.Value) error {
 		return err
 	}
 	if json.Unmarshal(data, field.Addr().Interface()) != nil {
-		return d.refuse(string(data), d.wantsJSON())
+		return d.refuse(string(data), d.expectedJSON())
 	}
 	return nil
 }
 
-func (d Setting) wantsJSON() string {
+func (d Setting) expectedJSON() string {
 	switch kind := d.kind.Kind(); {
 	case d.kind == durationType:
 		return `text such as "10s"`

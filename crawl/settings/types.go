@@ -89,13 +89,13 @@ const (
 )
 
 // Skips reports whether the settings, all set, leave out such URLs.
-func (s Settings) Skips(what string) bool { return slices.Contains(*s.Skip, what) }
+func (s Settings) Skips(kind string) bool { return slices.Contains(*s.Skip, kind) }
 
 // Recrawls reports whether a run requests its pages again.
 func (s Settings) Recrawls() bool { return s.WhenDone != nil && *s.WhenDone == WhenDoneRecrawl }
 
-// Stays reports whether a run continues with nothing left to request.
-func (s Settings) Stays() bool { return s.WhenDone != nil && *s.WhenDone != WhenDoneEnd }
+// WaitsWhenDone reports whether a run continues with nothing left to request.
+func (s Settings) WaitsWhenDone() bool { return s.WhenDone != nil && *s.WhenDone != WhenDoneEnd }
 
 // TakesImages reports whether the settings, all set, request images.
 func (s Settings) TakesImages() bool { return *s.Images != ImagesOff }
@@ -114,7 +114,7 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("%w: duration %q: want %s", ErrInvalid, s, wantDuration)
+		return fmt.Errorf("%w: duration %q: want %s", ErrInvalid, s, expectedDuration)
 	}
 	*d = Duration(v)
 	return nil
@@ -122,4 +122,4 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 
 func (d Duration) String() string { return time.Duration(d).String() }
 
-const wantDuration = "a number and a unit, such as 10s or 1h30m"
+const expectedDuration = "a number and a unit, such as 10s or 1h30m"

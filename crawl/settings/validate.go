@@ -19,16 +19,16 @@ var checks = map[string]func(name string, value any) error{"patterns": checkPatt
 
 // Validate checks the fields that are set. It joins all faults; each wraps ErrInvalid.
 func (s Settings) Validate() error {
-	var faults []error
+	var errs []error
 	for _, d := range table {
-		if field := d.of(&s); !field.IsNil() {
-			faults = append(faults, d.validate(field.Elem()))
+		if field := d.fieldIn(&s); !field.IsNil() {
+			errs = append(errs, d.validate(field.Elem()))
 		}
 	}
 	if s.unknown != "" {
-		faults = append(faults, noSetting(s.unknown))
+		errs = append(errs, noSetting(s.unknown))
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 func (d Setting) validate(value reflect.Value) error {
@@ -43,7 +43,7 @@ func (d Setting) validate(value reflect.Value) error {
 		if d.Values != nil && !slices.Contains(d.Values, value.String()) {
 			return d.refuse(strconv.Quote(value.String()), d.Bounds())
 		}
-		if d.low.IsValid() && !d.within(value) {
+		if d.low.IsValid() && !d.isInBounds(value) {
 			return d.refuse(fmt.Sprint(v), d.Bounds())
 		}
 	}
@@ -53,8 +53,8 @@ func (d Setting) validate(value reflect.Value) error {
 	return nil
 }
 
-func (d Setting) within(v reflect.Value) bool {
-	if d.word != "" && v.CanInt() && v.Int() == d.wordValue.Int() {
+func (d Setting) isInBounds(v reflect.Value) bool {
+	if d.keyword != "" && v.CanInt() && v.Int() == d.keywordValue.Int() {
 		return true
 	}
 	return !less(v, d.low) && (!d.high.IsValid() || !less(d.high, v))

@@ -51,7 +51,7 @@ var weekdayNames = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 // package politeness checks that a time zone exists, because that needs files.
 func ParseWindows(texts ...string) ([]Window, error) {
 	var windows []Window
-	zoned := 0
+	zonedCount := 0
 	for _, text := range texts {
 		if len(text) > windowTextMax {
 			return nil, fmt.Errorf("%w: window %.50q: %d bytes long, at most %d allowed",
@@ -70,7 +70,7 @@ func ParseWindows(texts ...string) ([]Window, error) {
 				return nil, err
 			}
 			if days, windows = "", append(windows, w); w.Zone != "" {
-				zoned++
+				zonedCount++
 			}
 		}
 		if days != "" {
@@ -81,7 +81,7 @@ func ParseWindows(texts ...string) ([]Window, error) {
 	switch {
 	case len(windows) > windowsMax:
 		return nil, fmt.Errorf("%w: %d windows: at most %d allowed", ErrInvalid, len(windows), windowsMax)
-	case zoned > 0 && zoned < len(windows):
+	case zonedCount > 0 && zonedCount < len(windows):
 		return nil, fmt.Errorf("%w: window %q: some windows name a time zone and some do not: name it in each, such as UTC",
 			ErrInvalid, strings.Join(texts, ", "))
 	}
@@ -130,13 +130,13 @@ func (w Window) refuse(format string, args ...any) error {
 
 func parseDays(text string) (days Weekdays, ok bool) {
 	for part := range strings.SplitSeq(text, ",") {
-		first, last, ranged := strings.Cut(part, "-")
+		first, last, isRange := strings.Cut(part, "-")
 		from, ok := parseDay(first)
 		if !ok {
 			return 0, false
 		}
 		to := from
-		if ranged {
+		if isRange {
 			if to, ok = parseDay(last); !ok {
 				return 0, false
 			}

@@ -30,8 +30,8 @@ func Balance(p crawl.PatternFacts) int {
 	seen := max(p.Seen, 0)
 	copies := min(max(p.Copies, 0), seen)
 	duplicates := min(max(p.Duplicates, 0), seen-copies)
-	news := seen - copies - duplicates
-	return PatternGrace + PatternCredit*news - duplicates - copies/CopiesPerDuplicate
+	newPages := seen - copies - duplicates
+	return PatternGrace + PatternCredit*newPages - duplicates - copies/CopiesPerDuplicate
 }
 
 // Budget returns the number of further pages that the last of the patterns, the whole pattern, may
@@ -66,12 +66,12 @@ func FindPattern(patterns []crawl.PatternFacts) (crawl.Trap, bool) {
 	last := len(patterns) - 1
 	for _, p := range patterns[:last] {
 		if Balance(patterns[last]) > 0 && Balance(p) <= 0 {
-			return trap(crawl.TrapPattern, "%s, and no page like %s is known to be new", hadNothingNew(p), shown(patterns[last].Pattern)), true
+			return trap(crawl.TrapPattern, "%s, and no page like %s is known to be new", explainDuplicates(p), shorten(patterns[last].Pattern)), true
 		}
 	}
-	return trap(crawl.TrapPattern, "%s", hadNothingNew(patterns[last])), true
+	return trap(crawl.TrapPattern, "%s", explainDuplicates(patterns[last])), true
 }
 
-func hadNothingNew(p crawl.PatternFacts) string {
-	return fmt.Sprintf("%d of %d pages like %s had nothing new", p.Duplicates+p.Copies, p.Seen, shown(p.Pattern))
+func explainDuplicates(p crawl.PatternFacts) string {
+	return fmt.Sprintf("%d of %d pages like %s had nothing new", p.Duplicates+p.Copies, p.Seen, shorten(p.Pattern))
 }

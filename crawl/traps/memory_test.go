@@ -24,10 +24,10 @@ type aPage struct{ target, title, text, canonical string }
 func (p *pattern) judge(t *testing.T, page aPage) bool {
 	t.Helper()
 	u := mustURL(t, page.target)
-	m := traps.Remember(p.shared, p.fingerprints)
+	m := traps.DecodeMemory(p.shared, p.fingerprints)
 	require.Equal(t, p.fingerprints != nil, len(m.Fingerprints()) > 3)
 	said := traps.Read(u, page.title, page.text)
-	if !m.News(said, u.String()) {
+	if !m.HasNewContent(said, u.String()) {
 		return false
 	}
 	m, shared := m.Learn(said, page.canonical)
@@ -177,24 +177,24 @@ func TestMemoryKnowsAnOriginalByItsCopy(t *testing.T) {
 func TestRememberTakesAnything(t *testing.T) {
 	t.Parallel()
 	for _, b := range [][]byte{nil, {}, {1}, {1, 0}, {9, 9, 9, 9}, {1, 255, 255, 1}, []byte(strings.Repeat("\x01", 50_000))} {
-		m := traps.Remember(b, b)
+		m := traps.DecodeMemory(b, b)
 		said := traps.Read(mustURL(t, "/"), "A title", strings.Repeat("word after word ", 50))
 		m, _ = m.Learn(said, "")
 		require.LessOrEqual(t, len(m.Shared())+len(m.Fingerprints()), 6<<10)
-		m.News(said, "")
+		m.HasNewContent(said, "")
 	}
 }
 
 func FuzzMemory(f *testing.F) {
 	f.Add([]byte{1, 0, 3, 0, 0, 1, 2}, []byte{1, 0, 1, 0, 0, 0, 1}, "a title", "some text 1 2 3", "more")
 	f.Fuzz(func(t *testing.T, shared, fingerprints []byte, title, text, more string) {
-		m := traps.Remember(shared, fingerprints)
-		again := traps.Remember(m.Shared(), m.Fingerprints())
+		m := traps.DecodeMemory(shared, fingerprints)
+		again := traps.DecodeMemory(m.Shared(), m.Fingerprints())
 		require.Equal(t, m.Shared(), again.Shared())
 		require.Equal(t, m.Fingerprints(), again.Fingerprints())
 		u := mustURL(t, "/p/1")
-		for _, said := range []*traps.Said{traps.Read(u, title, text), traps.Read(u, more, more+text)} {
-			m.News(said, u.String())
+		for _, said := range []*traps.PageText{traps.Read(u, title, text), traps.Read(u, more, more+text)} {
+			m.HasNewContent(said, u.String())
 			m, _ = m.Learn(said, title)
 			require.LessOrEqual(t, len(m.Shared())+len(m.Fingerprints()), 6<<10)
 		}
@@ -217,8 +217,8 @@ func BenchmarkMemory(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		said := traps.Read(u, "A title", texts[i%len(texts)])
-		m := traps.Remember(kept, last)
-		m.News(said, u.String())
+		m := traps.DecodeMemory(kept, last)
+		m.HasNewContent(said, u.String())
 		m, _ = m.Learn(said, "")
 		m.Shared()
 		m.Fingerprints()

@@ -74,7 +74,7 @@ func queryPattern(query string, words bool) string {
 // isWord reports whether a value, as written in a URL, is a word: letters, with or without numbers,
 // but not a date or a random value.
 func isWord(value string) bool {
-	if value == "" || len(value) > wordMax || urls.IsDrawn(value, 8, 2) || isHexNumber(value) {
+	if value == "" || len(value) > wordMax || urls.LooksRandom(value, 8, 2) || isHexNumber(value) {
 		return false
 	}
 	_, _, date := leadingDate(value)
@@ -122,7 +122,7 @@ func appendPattern(b []byte, s string) []byte {
 }
 
 func appendWordPattern(b []byte, word string) []byte {
-	if urls.IsDrawn(word, 8, 2) || isHexNumber(word) {
+	if urls.LooksRandom(word, 8, 2) || isHexNumber(word) {
 		return append(b, 'X')
 	}
 	for i := range len(word) {
@@ -189,8 +189,8 @@ func leadingDate(s string) (d time.Time, rest string, ok bool) {
 	return d, rest, ok && ends
 }
 
-// bareDate reads a text of digits only as a year, a month or a day.
-func bareDate(s string) (time.Time, bool) {
+// digitDate reads a text of digits only as a year, a month or a day.
+func digitDate(s string) (time.Time, bool) {
 	switch len(s) {
 	case 4:
 		return dateOf(s, "1", "1")
@@ -223,22 +223,22 @@ func number(s string, low, high int) (n int, ok bool) {
 	return n, n >= low && n <= high
 }
 
-// calendarName reports whether a path segment has a name common for calendars.
-func calendarName(segment string) bool {
+// isCalendarName reports whether a path segment has a name common for calendars.
+func isCalendarName(segment string) bool {
 	lower := strings.ToLower(segment)
-	return strings.Contains(lower, "event") || strings.Contains(lower, "agenda") || onlyCalendar(segment)
+	return strings.Contains(lower, "event") || strings.Contains(lower, "agenda") || isCalendarOnly(segment)
 }
 
-// onlyCalendar reports whether a path segment has a name used only for calendars. A folder of
+// isCalendarOnly reports whether a path segment has a name used only for calendars. A folder of
 // events may also have reports on the past.
-func onlyCalendar(segment string) bool {
+func isCalendarOnly(segment string) bool {
 	segment = strings.ToLower(segment)
 	return segment == "cal" || strings.Contains(segment, "calend") || strings.Contains(segment, "kalend")
 }
 
-// calendarParam reports whether a parameter of this name is a date, even if it could be a mere
+// isCalendarParam reports whether a parameter of this name is a date, even if it could be a mere
 // number.
-func calendarParam(name string) bool {
+func isCalendarParam(name string) bool {
 	switch strings.ToLower(name) {
 	case "cal_date", "date", "event_date", "eventdate", "month", "start_date", "startdate",
 		"tribe-bar-date", "year", "ym", "yr":

@@ -19,22 +19,22 @@ const (
 	// NearDuplicate is the largest number of different bits in the fingerprints of equal texts, the
 	// best value for web pages according to Manku et al.
 	NearDuplicate = 3
-	// SimHashWordsLeast is the least number of words for a meaningful fingerprint: in a shorter text
+	// SimHashWordsMin is the least number of words for a meaningful fingerprint: in a shorter text
 	// each word decides too many bits.
-	SimHashWordsLeast = 20
-	// shingle is the number of consecutive words hashed together, so that their order counts.
-	shingle = 3
+	SimHashWordsMin = 20
+	// shingleWords is the number of consecutive words hashed together, so that their order counts.
+	shingleWords = 3
 )
 
 type fingerprint struct {
 	votes votes
-	last  [shingle]uint64
+	last  [shingleWords]uint64
 	count int
 }
 
 func (f *fingerprint) add(word uint64) {
-	f.last = [shingle]uint64{f.last[1], f.last[2], word}
-	if f.count++; f.count >= shingle {
+	f.last = [shingleWords]uint64{f.last[1], f.last[2], word}
+	if f.count++; f.count >= shingleWords {
 		f.votes.add(shingleHash(f.last))
 	}
 }
@@ -46,13 +46,13 @@ func (f *fingerprint) addAll(words []word) {
 }
 
 func (f *fingerprint) simHash() crawl.SimHash {
-	if f.count > 0 && f.count < shingle {
+	if f.count > 0 && f.count < shingleWords {
 		f.votes.add(shingleHash(f.last))
 	}
 	return f.votes.result()
 }
 
-func shingleHash(words [shingle]uint64) (hash uint64) {
+func shingleHash(words [shingleWords]uint64) (hash uint64) {
 	for _, w := range words {
 		hash = mix(hash ^ w)
 	}
@@ -66,8 +66,8 @@ type votes struct {
 	// lanes are counters of eight bits that are not in sums yet: lane i counts the bits i, i+8, i+16,
 	// … So a hash costs eight additions, not 64.
 	lanes [8]uint64
-	// inLanes is the number of hashes that they have counted.
-	inLanes uint8
+	// laneHashes is the number of hashes that they have counted.
+	laneHashes uint8
 }
 
 func (v *votes) add(hash uint64) {
@@ -76,24 +76,24 @@ func (v *votes) add(hash uint64) {
 		v.lanes[i] += hash >> i & lowBits
 	}
 	v.hashes++
-	if v.inLanes++; v.inLanes == math.MaxUint8 {
-		v.empty()
+	if v.laneHashes++; v.laneHashes == math.MaxUint8 {
+		v.flushLanes()
 	}
 }
 
-// empty adds the counts of the lanes to the sums.
-func (v *votes) empty() {
+// flushLanes adds the counts of the lanes to the sums.
+func (v *votes) flushLanes() {
 	for i, lane := range v.lanes {
 		for octet := range 8 {
 			v.sums[8*octet+i] += int(lane >> (8 * octet) & math.MaxUint8)
 		}
 	}
-	v.lanes, v.inLanes = [8]uint64{}, 0
+	v.lanes, v.laneHashes = [8]uint64{}, 0
 }
 
 // result returns the bits that more than half of the hashes have.
 func (v *votes) result() (h crawl.SimHash) {
-	v.empty()
+	v.flushLanes()
 	for i, sum := range v.sums {
 		if 2*sum > v.hashes {
 			h |= 1 << i
@@ -108,22 +108,22 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// alphabetWord holds the lower case of word characters, and 0 for others, up to the last Latin,
+// lowerWordRunes holds the lower case of word characters, and 0 for others, up to the last Latin,
 // Greek and Cyrillic letters in use today.
-var alphabetWord = func() (lower [0x460]rune) {
+var lowerWordRunes = func() (lower [0x460]rune) {
 	for c := range lower {
-		lower[c], _ = lowered(rune(c))
+		lower[c], _ = lowerWordRune(rune(c))
 	}
 	return lower
 }()
 
-// lowered returns a word character in lower case, or 0, and whether it is a word by itself.
-func lowered(r rune) (lower rune, alone bool) {
-	part, alone := wordRune(r)
+// lowerWordRune returns a word character in lower case, or 0, and whether it is a word by itself.
+func lowerWordRune(r rune) (lower rune, isWholeWord bool) {
+	part, isWholeWord := wordRune(r)
 	if !part {
 		return 0, false
 	}
-	return unicode.ToLower(r), alone
+	return unicode.ToLower(r), isWholeWord
 }
 
 // appendWords appends the lower-case words of a text, as FNV-1a hashes, and marks numbers.
@@ -132,7 +132,7 @@ func appendWords(words []word, text string) []word {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			i++
-			lower := alphabetWord[c]
+			lower := lowerWordRunes[c]
 			if lower != 0 {
 				hash = (hash ^ uint64(lower)) * fnvPrime //nolint:gosec // no letter is negative
 				inWord, number = true, number && lower <= '9'
@@ -145,13 +145,13 @@ func appendWords(words []word, text string) []word {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
 		var lower rune
-		var alone bool
-		if int(r) < len(alphabetWord) {
-			lower = alphabetWord[r]
+		var isWholeWord bool
+		if int(r) < len(lowerWordRunes) {
+			lower = lowerWordRunes[r]
 		} else {
-			lower, alone = lowered(r)
+			lower, isWholeWord = lowerWordRune(r)
 		}
-		if inWord && (lower == 0 || alone) {
+		if inWord && (lower == 0 || isWholeWord) {
 			words = append(words, word{hash: mix(hash), number: number})
 			hash, inWord, number = fnvOffset, false, true
 		}
@@ -163,7 +163,7 @@ func appendWords(words []word, text string) []word {
 			hash = (hash ^ uint64(b)) * fnvPrime
 		}
 		inWord, number = true, false
-		if alone {
+		if isWholeWord {
 			words = append(words, word{hash: mix(hash)})
 			hash, inWord, number = fnvOffset, false, true
 		}
@@ -175,7 +175,7 @@ func appendWords(words []word, text string) []word {
 }
 
 // wordRune reports whether a character is part of a word, and whether it is a word alone.
-func wordRune(r rune) (part, alone bool) {
+func wordRune(r rune) (part, isWholeWord bool) {
 	if r < utf8.RuneSelf {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false
 	}

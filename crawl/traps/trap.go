@@ -52,7 +52,7 @@ func trap(kind crawl.TrapRule, evidence string, args ...any) crawl.Trap {
 	return crawl.Trap{Rule: kind, Evidence: fmt.Sprintf(evidence, args...)}
 }
 
-func shown(part string) string { return urls.Shorten(part, 100) }
+func shorten(part string) string { return urls.Shorten(part, 100) }
 
 // repeatTrap finds a segment three times in a row (Heritrix's PathologicalPathDecideRule), or
 // several segments twice. Numbers, such as a map's coordinates, and empty segments may repeat.
@@ -73,7 +73,7 @@ func repeatTrap(segments []string) crawl.Trap {
 			}
 			text := strings.Join(segments[i+1-size:i+1], "/")
 			if slices.ContainsFunc([]byte(text), isAlpha) {
-				return trap(crawl.TrapRepeat, "the path repeats %s %d times in a row", shown(text), times)
+				return trap(crawl.TrapRepeat, "the path repeats %s %d times in a row", shorten(text), times)
 			}
 		}
 	}
@@ -83,24 +83,24 @@ func repeatTrap(segments []string) crawl.Trap {
 // dateTrap finds a date that is too far from now. It leaves a number that could also name an item,
 // as in /items/2050/3, to the pattern's budget.
 func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
-	calendar := slices.ContainsFunc(segments, onlyCalendar)
-	far := func(text string, at time.Time) crawl.Trap {
+	calendar := slices.ContainsFunc(segments, isCalendarOnly)
+	farDateTrap := func(text string, at time.Time) crawl.Trap {
 		switch {
 		case at.Sub(now) > DateAheadMax:
-			return trap(crawl.TrapDate, "%s is a date more than %d years ahead", shown(text), DateAheadMax/(366*day))
+			return trap(crawl.TrapDate, "%s is a date more than %d years ahead", shorten(text), DateAheadMax/(366*day))
 		case calendar && now.Sub(at) > DateBackMax:
-			return trap(crawl.TrapDate, "%s is a date more than %d years ago", shown(text), DateBackMax/(366*day))
+			return trap(crawl.TrapDate, "%s is a date more than %d years ago", shorten(text), DateBackMax/(366*day))
 		}
 		return crawl.Trap{}
 	}
 	for i, s := range segments {
 		var t crawl.Trap
 		d, n := segmentDate(segments[i:])
-		sure := n > 2 || n == 2 && (len(segments[i+1]) == 2 || i > 0 && calendarName(segments[i-1]))
-		if sure {
-			t = far(strings.Join(segments[i:i+n], "/"), d)
+		isDate := n > 2 || n == 2 && (len(segments[i+1]) == 2 || i > 0 && isCalendarName(segments[i-1]))
+		if isDate {
+			t = farDateTrap(strings.Join(segments[i:i+n], "/"), d)
 		} else if d, rest, ok := leadingDate(s); ok {
-			t = far(strings.TrimSuffix(s, rest), d)
+			t = farDateTrap(strings.TrimSuffix(s, rest), d)
 		}
 		if t.Rule != "" {
 			return t
@@ -108,11 +108,11 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 	}
 	for _, p := range params {
 		d, rest, ok := leadingDate(p.value)
-		if !ok && calendarParam(p.name) {
-			d, ok = bareDate(p.value)
+		if !ok && isCalendarParam(p.name) {
+			d, ok = digitDate(p.value)
 		}
 		if ok {
-			if t := far(p.name+"="+strings.TrimSuffix(p.value, rest), d); t.Rule != "" {
+			if t := farDateTrap(p.name+"="+strings.TrimSuffix(p.value, rest), d); t.Rule != "" {
 				return t
 			}
 		}
@@ -123,31 +123,31 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 // sessionTrap finds session ids that package urls does not drop by their name.
 func sessionTrap(segments []string, params []param) crawl.Trap {
 	for _, p := range params {
-		if sessionName(p.name) && urls.IsSessionID(p.value) {
-			return trap(crawl.TrapSession, "%s=%s looks like a session id", shown(p.name), shown(p.value))
+		if isSessionName(p.name) && urls.IsSessionID(p.value) {
+			return trap(crawl.TrapSession, "%s=%s looks like a session id", shorten(p.name), shorten(p.value))
 		}
 	}
 	for _, s := range segments {
 		// ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
 		if inner, found := strings.CutPrefix(s, "(S("); found && strings.HasSuffix(inner, "))") &&
 			urls.IsSessionID(strings.TrimSuffix(inner, "))")) {
-			return crawl.Trap{Rule: crawl.TrapSession, Evidence: shown(s) + " looks like a session id"}
+			return crawl.Trap{Rule: crawl.TrapSession, Evidence: shorten(s) + " looks like a session id"}
 		}
 		if !strings.Contains(s, ";") {
 			continue
 		}
 		for _, p := range splitParams(s, ";")[1:] {
-			if sessionName(p.name) && urls.IsSessionID(p.value) {
-				return trap(crawl.TrapSession, ";%s=%s looks like a session id", shown(p.name), shown(p.value))
+			if isSessionName(p.name) && urls.IsSessionID(p.value) {
+				return trap(crawl.TrapSession, ";%s=%s looks like a session id", shorten(p.name), shorten(p.value))
 			}
 		}
 	}
 	return crawl.Trap{}
 }
 
-// sessionName reports whether a parameter's name may be a session's, unlike newsid and
+// isSessionName reports whether a parameter's name may be a session's, unlike newsid and
 // assessmentid.
-func sessionName(name string) bool {
+func isSessionName(name string) bool {
 	lower := strings.ToLower(name)
 	if before, _, found := strings.Cut(lower, "sess"); found {
 		return !strings.HasSuffix(before, "as") && !strings.HasSuffix(before, "pos") && !strings.HasSuffix(before, "ob")

@@ -64,19 +64,19 @@ func dropSessionParams(b []byte, start int) []byte {
 	if i < 0 {
 		return b
 	}
-	kept := start + i // text before the first ";" is not a parameter
-	for rest := b[kept:]; len(rest) > 0; {
+	keptEnd := start + i // text before the first ";" is not a parameter
+	for rest := b[keptEnd:]; len(rest) > 0; {
 		end := len(rest)
 		if j := bytes.IndexByte(rest[1:], ';'); j >= 0 {
 			end = j + 1
 		}
 		name, value, hasValue := bytes.Cut(rest[1:end], []byte("="))
 		if !hasValue || !isSessionParam(name, value) {
-			kept += copy(b[kept:], rest[:end])
+			keptEnd += copy(b[keptEnd:], rest[:end])
 		}
 		rest = rest[end:]
 	}
-	return b[:kept]
+	return b[:keptEnd]
 }
 
 // appendQuery appends "?" and the canonical query to b, or nothing if it becomes empty.

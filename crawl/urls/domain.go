@@ -73,9 +73,9 @@ func isAddress(host string) bool {
 	return strings.Contains(host, ":") || last != "" && isDigit(last[0])
 }
 
-// PartOf returns the registered domain above the URL's domain, see [RegistrableDomain]; empty if
-// the domain is registered itself.
-func (u URL) PartOf() string {
+// RegisteredParent returns the registered domain above the URL's domain, see [RegistrableDomain];
+// empty if the domain is registered itself.
+func (u URL) RegisteredParent() string {
 	key := u.Domain()
 	if registered := registrable(key); registered != key {
 		return registered

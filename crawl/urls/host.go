@@ -38,7 +38,7 @@ func canonicalHost(raw string) (string, error) {
 	host := parsed.Hostname()
 	switch {
 	case parsed.IsIPv6():
-		return checkedIPv6(host)
+		return bracketIPv6(host)
 	case parsed.IsIPv4():
 		// The library's number parser accepts a sign; a browser's does not.
 		if strings.Trim(raw, "0123456789abcdefABCDEFxX.") != "" {
@@ -51,7 +51,7 @@ func canonicalHost(raw string) (string, error) {
 		return name, err
 	}
 	// The library writes some names, such as that of U+226F, in a form that it refuses itself.
-	if again, err := whatwg.Parse("http://" + name + "/"); err != nil || again.Hostname() != name {
+	if reparsed, err := whatwg.Parse("http://" + name + "/"); err != nil || reparsed.Hostname() != name {
 		return "", ErrHost
 	}
 	return name, nil
@@ -117,7 +117,7 @@ func HostName(host string) (string, error) {
 	return host, nil
 }
 
-func checkedIPv6(host string) (string, error) {
+func bracketIPv6(host string) (string, error) {
 	inner := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	if addr, err := netip.ParseAddr(inner); err != nil || !addr.Is6() || addr.Zone() != "" {
 		return "", ErrHost

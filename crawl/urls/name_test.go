@@ -29,7 +29,7 @@ func TestReadName(t *testing.T) {
 		n, err := urls.ReadName(raw)
 		require.NoError(t, err, raw)
 		require.Equal(t, want.page, n.Page.String(), raw)
-		require.Equal(t, want.bare, n.Bare, raw)
+		require.Equal(t, want.bare, n.Schemeless, raw)
 		require.Equal(t, want.host, n.Host, raw)
 		require.Equal(t, want.site, n.IsSite(), raw)
 	}

@@ -8,10 +8,10 @@ import (
 )
 
 // ParseSeeds is [ParseAll] for seeds, see [ParseSeed].
-func ParseSeeds(raw []string) ([]URL, error) { return parseAll(raw, ParseSeed, wantPage) }
+func ParseSeeds(raw []string) ([]URL, error) { return parseAll(raw, ParseSeed, expectedPage) }
 
-// IsBare reports whether a seed is a host without a scheme.
-func IsBare(raw string) bool { return !strings.Contains(raw, "://") }
+// IsSchemeless reports whether a seed is a host without a scheme.
+func IsSchemeless(raw string) bool { return !strings.Contains(raw, "://") }
 
 // ParseSeed is [ReadName] for a seed. It refuses a single label without a scheme, other than
 // localhost, because that may be a mistyped file or run. Only the site decides whether a page
@@ -27,10 +27,10 @@ func readSeed(raw string) (Name, error) {
 	n, err := ReadName(raw)
 	host := n.Page.Host()
 	switch {
-	case errors.Is(err, ErrUserinfo), errors.Is(err, errHyphen), errors.Is(err, errReserved), !n.Bare:
+	case errors.Is(err, ErrUserinfo), errors.Is(err, errHyphen), errors.Is(err, errReserved), !n.Schemeless:
 		return n, err
 	case err != nil, !strings.ContainsAny(host, ".:") && host != "localhost":
-		return Name{Bare: true}, refuse(raw, ErrScheme)
+		return Name{Schemeless: true}, refuse(raw, ErrScheme)
 	}
 	return n, nil
 }

@@ -129,18 +129,18 @@ func ParseAll(raw []string) ([]URL, error) {
 	return parseAll(raw, Parse, "an absolute http or https URL, such as https://example.org/")
 }
 
-func parseAll(raw []string, parse func(string) (URL, error), want string) ([]URL, error) {
+func parseAll(raw []string, parse func(string) (URL, error), expected string) ([]URL, error) {
 	parsed := make([]URL, 0, len(raw))
-	var faults []error
+	var errs []error
 	for _, s := range raw {
 		u, err := parse(s)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%w: %w: want %s", crawl.ErrInvalid, err, want))
+			errs = append(errs, fmt.Errorf("%w: %w: want %s", crawl.ErrInvalid, err, expected))
 			continue
 		}
 		parsed = append(parsed, u)
 	}
-	return parsed, errors.Join(faults...)
+	return parsed, errors.Join(errs...)
 }
 
 // Resolve returns the URL of ref, absolute or relative, on a page of the URL u (or of the base URL

@@ -13,15 +13,15 @@ import (
 // AddMeta adds a meta element by its name and content. It ignores unknown names; neither case nor
 // white space around a name matter.
 func (p *Usage) AddMeta(name, content string) {
-	const longest = 32 // beyond all names, with generous white space
-	if len(name) > longest {
+	const maxNameLength = 32 // beyond all names, with generous white space
+	if len(name) > maxNameLength {
 		return
 	}
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "robots":
-		(&directives{said: p, by: SourceMetaRobots}).read(content)
+		(&directives{usage: p, source: SourceMetaRobots}).read(content)
 	case Token:
-		(&directives{said: p, by: SourceMetaToken}).read(content)
+		(&directives{usage: p, source: SourceMetaToken}).read(content)
 	case "tdm-reservation":
 		p.addReservation(content, SourceMetaTDM)
 	case "tdm-policy":
@@ -33,7 +33,7 @@ func (p *Usage) AddMeta(name, content string) {
 // Content-Signal and Content-Usage, of each at most MaxValues values.
 func (p *Usage) AddHeader(header http.Header) {
 	for _, value := range values(header, "X-Robots-Tag") {
-		(&directives{said: p, by: SourceHeader, addressed: true}).read(value)
+		(&directives{usage: p, source: SourceHeader, addressed: true}).read(value)
 	}
 	for _, value := range values(header, "Tdm-Reservation") {
 		p.addReservation(value, SourceHeaderTDM)
@@ -144,7 +144,7 @@ func (p *Usage) AddTDM(rule TDMRule) {
 
 // addReservation reads a tdm-reservation: only 1 reserves. Proxies join headers with commas.
 func (p *Usage) addReservation(value string, by Source) {
-	for field := range strings.SplitSeq(bounded(value), ",") {
+	for field := range strings.SplitSeq(truncateList(value), ",") {
 		if strings.TrimSpace(field) == "1" {
 			mark(&p.TDMReserved, by)
 		}

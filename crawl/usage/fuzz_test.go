@@ -19,8 +19,8 @@ func requireSane(t *testing.T, p usage.Usage) {
 	require.LessOrEqual(t, len(p.TDMPolicy), usage.MaxPolicyBytes)
 	require.LessOrEqual(t, len(p.Terms), usage.MaxPolicyBytes)
 	require.LessOrEqual(t, len(p.License), usage.MaxPolicyBytes)
-	require.Equal(t, p.License == "", !p.LicenseBy.Said())
-	require.Equal(t, p.UnavailableAfter.IsZero(), !p.UnavailableAfterBy.Said())
+	require.Equal(t, p.License == "", !p.LicenseBy.IsSet())
+	require.Equal(t, p.UnavailableAfter.IsZero(), !p.UnavailableAfterBy.IsSet())
 	data, err := json.Marshal(p)
 	require.NoError(t, err)
 	var again usage.Usage
@@ -73,8 +73,8 @@ func FuzzContentSignal(f *testing.F) {
 		file.AddRobots([]string{list}, nil)
 		header.AddHeader(http.Header{"Content-Signal": {list}})
 		requireSane(t, file)
-		require.Equal(t, file.ContentSignals.Search.Answer, header.ContentSignals.Search.Answer)
-		require.Contains(t, []usage.Answer{usage.Unset, usage.Yes, usage.No}, file.ContentSignals.AITrain.Answer)
+		require.Equal(t, file.ContentSignals.Search.Preference, header.ContentSignals.Search.Preference)
+		require.Contains(t, []usage.Preference{usage.Unset, usage.Yes, usage.No}, file.ContentSignals.AITrain.Preference)
 	})
 }
 
@@ -87,8 +87,8 @@ func FuzzContentUsage(f *testing.F) {
 		file.AddRobots(nil, []string{list})
 		header.AddHeader(http.Header{"Content-Usage": {list}})
 		requireSane(t, file)
-		require.Equal(t, file.ContentSignals.Search.Answer, header.ContentSignals.Search.Answer)
-		require.Contains(t, []usage.Answer{usage.Unset, usage.Yes, usage.No}, file.ContentSignals.AITrain.Answer)
+		require.Equal(t, file.ContentSignals.Search.Preference, header.ContentSignals.Search.Preference)
+		require.Contains(t, []usage.Preference{usage.Unset, usage.Yes, usage.No}, file.ContentSignals.AITrain.Preference)
 	})
 }
 
@@ -106,7 +106,7 @@ func FuzzParseTDM(f *testing.F) {
 		rule, _ := rules.Match(path, func(pattern, path string) bool { return strings.HasPrefix(path, pattern) })
 		var p usage.Usage
 		p.AddTDM(rule)
-		require.Equal(t, rule.Reserved, p.TDMReserved.Said())
+		require.Equal(t, rule.Reserved, p.TDMReserved.IsSet())
 		requireSane(t, p)
 
 		data, err := json.Marshal(rules)

@@ -19,13 +19,13 @@ func Allows(purpose settings.Purpose, p Usage) (bool, string) {
 func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 	switch purpose {
 	case settings.PurposeSearch:
-		return unless(purpose,
+		return checkObjections(purpose,
 			objection{"search=no", p.ContentSignals.Search.refusal()},
 			objection{"noindex", p.NoIndex},
 			objection{"noimageindex", p.NoImageIndex},
 		)
 	case settings.PurposeAITrain:
-		return unless(
+		return checkObjections(
 			purpose,
 			objection{"noai", p.NoAI},
 			objection{"noimageai", p.NoImageAI},
@@ -33,19 +33,19 @@ func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
 		)
 	case settings.PurposeArchive:
-		return unless(purpose, objection{"noarchive", p.NoArchive})
+		return checkObjections(purpose, objection{"noarchive", p.NoArchive})
 	}
 	return false, fmt.Sprintf("unknown purpose %q", purpose)
 }
 
 // Indexable reports whether a page may be in an index at a time, and if not why.
 func Indexable(p Usage, now time.Time) (bool, string) {
-	if p.NoIndex.Said() {
-		return unless("an index", objection{"noindex", p.NoIndex})
+	if p.NoIndex.IsSet() {
+		return checkObjections("an index", objection{"noindex", p.NoIndex})
 	}
 	if !p.UnavailableAfter.IsZero() && now.After(p.UnavailableAfter) {
-		what := "unavailable_after " + p.UnavailableAfter.Format(time.RFC3339)
-		return unless("an index", objection{what, p.UnavailableAfterBy})
+		signal := "unavailable_after " + p.UnavailableAfter.Format(time.RFC3339)
+		return checkObjections("an index", objection{signal, p.UnavailableAfterBy})
 	}
 	return true, ""
 }
@@ -60,20 +60,20 @@ func Listed(p Usage, now time.Time) bool {
 // FollowLinks reports whether the links of a page may be followed, and if not why. The page's
 // signals do not include the marks of single links.
 func FollowLinks(p Usage) (bool, string) {
-	return unless("following links", objection{"nofollow", p.NoFollow})
+	return checkObjections("following links", objection{"nofollow", p.NoFollow})
 }
 
 // objection is a forbidding signal, if it has a source.
 type objection struct {
-	what string
-	by   Source
+	signal string
+	source Source
 }
 
-// unless allows use without an objection; else the first objection is the reason.
-func unless[T ~string](use T, objections ...objection) (bool, string) {
+// checkObjections allows use without an objection; else the first objection is the reason.
+func checkObjections[T ~string](use T, objections ...objection) (bool, string) {
 	for _, o := range objections {
-		if o.by.Said() {
-			return false, fmt.Sprintf("%s is forbidden by %s (%s)", use, o.what, o.by)
+		if o.source.IsSet() {
+			return false, fmt.Sprintf("%s is forbidden by %s (%s)", use, o.signal, o.source)
 		}
 	}
 	return true, ""

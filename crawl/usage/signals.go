@@ -23,26 +23,26 @@ type ContentSignals struct {
 
 // Signal is one preference; its zero value neither grants nor restricts.
 type Signal struct {
-	Answer Answer `json:"answer"`
-	By     Source `json:"by"`
+	Preference Preference `json:"answer"`
+	Source     Source     `json:"by"`
 }
 
-// Answer is the value of a content signal.
-type Answer string
+// Preference is the value of a content signal.
+type Preference string
 
 // The answers. "no" wins over "yes".
 const (
-	Unset Answer = ""
-	Yes   Answer = "yes"
-	No    Answer = "no"
+	Unset Preference = ""
+	Yes   Preference = "yes"
+	No    Preference = "no"
 )
 
 // add reads a list such as "search=yes, ai-train=no". Unknown signals and values are ignored.
 func (c *ContentSignals) add(list string, by Source) {
-	for field := range strings.SplitSeq(bounded(list), ",") {
+	for field := range strings.SplitSeq(truncateList(list), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(field), "=")
-		signal := Signal{Answer: Answer(strings.TrimSpace(value)), By: by}
-		if signal.Answer != Yes && signal.Answer != No {
+		signal := Signal{Preference: Preference(strings.TrimSpace(value)), Source: by}
+		if signal.Preference != Yes && signal.Preference != No {
 			continue
 		}
 		switch strings.TrimSpace(name) {
@@ -68,11 +68,11 @@ func (c *ContentSignals) addUsage(list string, by Source) {
 	if err != nil {
 		return
 	}
-	said := func(labels ...string) Signal {
+	signalOf := func(labels ...string) Signal {
 		var s Signal
 		for _, label := range labels {
 			member, _ := dictionary.Get(label)
-			if item, is := member.(httpsfv.Item); is {
+			if item, isItem := member.(httpsfv.Item); isItem {
 				switch item.Value {
 				case httpsfv.Token("y"):
 					s.merge(Signal{Yes, by})
@@ -84,43 +84,43 @@ func (c *ContentSignals) addUsage(list string, by Source) {
 		return s
 	}
 	// of the drafts up to 05: all automated use, unless a part has its own value
-	all := said("bots")
+	all := signalOf("bots")
 	for _, f := range []struct {
-		to   *Signal
-		said Signal
+		to       *Signal
+		signalOf Signal
 	}{
-		{&c.Search, said("search")},
-		{&c.AIInput, said("ai-use", "ai-input")},
-		{&c.AITrain, said("train-ai", "ai", "genai", "train-genai", "tdm")},
+		{&c.Search, signalOf("search")},
+		{&c.AIInput, signalOf("ai-use", "ai-input")},
+		{&c.AITrain, signalOf("train-ai", "ai", "genai", "train-genai", "tdm")},
 	} {
-		f.to.merge(cmp.Or(f.said, all))
+		f.to.merge(cmp.Or(f.signalOf, all))
 	}
 }
 
 func (s *Signal) merge(other Signal) {
-	if s.Answer == Unset || s.Answer == Yes && other.Answer == No {
+	if s.Preference == Unset || s.Preference == Yes && other.Preference == No {
 		*s = other
 	}
 }
 
 func (s *Signal) refusal() Source {
-	if s.Answer != No {
+	if s.Preference != No {
 		return ""
 	}
-	return s.By
+	return s.Source
 }
 
 // directives reads one list of directives, such as "noarchive, nofollow" or "otherbot: noindex,
 // mosey: unavailable_after: 25 Jun 2010 15:00:00 PST". Spaces or semicolons often separate words,
 // too.
 type directives struct {
-	said      *Usage
-	by        Source // empty while the list addresses another crawler
+	usage     *Usage
+	source    Source // empty while the list addresses another crawler
 	addressed bool   // names before a colon are crawlers
 }
 
 func (d *directives) read(list string) {
-	rest, more := bounded(list), true
+	rest, more := truncateList(list), true
 	for more {
 		var segment string
 		segment, rest, more = strings.Cut(rest, ",")
@@ -137,8 +137,8 @@ func (d *directives) read(list string) {
 				if crawl.IsWeekday(value) && more { // "Friday, 25-Jun-10 15:00:00 UTC"
 					value, rest, more = strings.Cut(rest, ",")
 				}
-				if d.by.Said() {
-					d.said.setUnavailable(crawl.ParseDate(value), d.by)
+				if d.source.IsSet() {
+					d.usage.setUnavailable(crawl.ParseDate(value), d.source)
 				}
 				named = false
 			case "max-snippet":
@@ -165,11 +165,11 @@ func (d *directives) address(name string) {
 	case !d.addressed:
 		d.words(name)
 	case product == Token:
-		d.by = SourceHeaderToken
+		d.source = SourceHeaderToken
 	case name == "*", name == "robots":
-		d.by = SourceHeader // sloppy, but clear
+		d.source = SourceHeader // sloppy, but clear
 	default:
-		d.by = ""
+		d.source = ""
 	}
 }
 
@@ -178,10 +178,10 @@ func (d *directives) words(text string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ';' || unicode.IsSpace(r) }) {
 		switch i := slices.Index(directiveNames, strings.ToLower(word)); {
 		case i >= 0:
-			mark(d.said.sources()[i], d.by)
+			mark(d.usage.sources()[i], d.source)
 		case strings.EqualFold(word, "none"):
-			mark(&d.said.NoIndex, d.by)
-			mark(&d.said.NoFollow, d.by)
+			mark(&d.usage.NoIndex, d.source)
+			mark(&d.usage.NoFollow, d.source)
 		}
 	}
 }

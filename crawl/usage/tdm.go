@@ -57,9 +57,9 @@ func ParseTDM(body []byte) (TDM, error) {
 	}
 	var rules TDM
 	for _, fields := range list {
-		location, located := text(fields["location"])
+		location, hasLocation := text(fields["location"])
 		reserved, known := reservation(fields["tdm-reservation"])
-		if !located || !known || location == "" || len(location) > MaxLocationBytes {
+		if !hasLocation || !known || location == "" || len(location) > MaxLocationBytes {
 			continue
 		}
 		if len(rules) == MaxTDMRules {

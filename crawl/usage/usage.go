@@ -40,8 +40,8 @@ const (
 	SourceRobotsLicense Source = "License in robots.txt"
 )
 
-// Said reports whether there is a source at all.
-func (s Source) Said() bool { return s != "" }
+// IsSet reports whether there is a source at all.
+func (s Source) IsSet() bool { return s != "" }
 
 // Usage holds the publisher's statements on the use of a page. Each field names the source of its
 // statement; the zero value means no statement. The Add methods only ever make it more restrictive;
@@ -86,32 +86,32 @@ type Usage struct {
 // The sources of the signals that are stored with a page. Each visit reads robots.txt and
 // tdmrep.json anew.
 var (
-	saidOnPage   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM, SourceLinkLicense}
-	saidByHeader = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal, SourceHeaderUsage, SourceHeaderLicense}
+	pageSources   = []Source{SourceMetaRobots, SourceMetaToken, SourceMetaTDM, SourceLinkLicense}
+	headerSources = []Source{SourceHeader, SourceHeaderToken, SourceHeaderTDM, SourceHeaderSignal, SourceHeaderUsage, SourceHeaderLicense}
 )
 
-// AddKept adds the signals of the last visit to an unchanged page: the page's own, and its header's
-// if this answer may leave them out.
-func (p *Usage) AddKept(last Usage, header bool) {
-	kept := func(by Source) bool {
-		return slices.Contains(saidOnPage, by) || header && slices.Contains(saidByHeader, by)
+// AddStored adds the signals of the last visit to an unchanged page: the page's own, and its
+// header's if this answer may leave them out.
+func (p *Usage) AddStored(last Usage, header bool) {
+	isStored := func(by Source) bool {
+		return slices.Contains(pageSources, by) || header && slices.Contains(headerSources, by)
 	}
 	to := p.sources()
 	for i, from := range last.sources() {
-		if kept(*from) {
+		if isStored(*from) {
 			mark(to[i], *from)
 		}
 	}
-	if kept(last.UnavailableAfterBy) {
+	if isStored(last.UnavailableAfterBy) {
 		p.setUnavailable(last.UnavailableAfter, last.UnavailableAfterBy)
 	}
-	if p.TDMPolicy == "" && kept(last.TDMReserved) {
+	if p.TDMPolicy == "" && isStored(last.TDMReserved) {
 		p.setPolicy(last.TDMPolicy)
 	}
 	if p.Terms == "" && header {
 		p.Terms = last.Terms
 	}
-	if kept(last.LicenseBy) {
+	if isStored(last.LicenseBy) {
 		p.AddLicense(last.License, last.LicenseBy)
 	}
 	for _, f := range []struct{ to, from *Signal }{
@@ -119,24 +119,25 @@ func (p *Usage) AddKept(last Usage, header bool) {
 		{&p.ContentSignals.AIInput, &last.ContentSignals.AIInput},
 		{&p.ContentSignals.AITrain, &last.ContentSignals.AITrain},
 	} {
-		if kept(f.from.By) {
+		if isStored(f.from.Source) {
 			f.to.merge(*f.from)
 		}
 	}
 }
 
-// licensors are the sources of a licence, the weakest first.
-var licensors = []Source{"", SourceRobotsLicense, SourceHeaderLicense, SourceLinkLicense}
+// licenseSources are the sources of a licence, the weakest first.
+var licenseSources = []Source{"", SourceRobotsLicense, SourceHeaderLicense, SourceLinkLicense}
 
 // AddLicense adds the URL of a licence, unless a stronger source has named a licence.
 func (p *Usage) AddLicense(license string, by Source) {
-	if license = policyURL(license); license != "" && slices.Index(licensors, by) > slices.Index(licensors, p.LicenseBy) {
+	if license = policyURL(license); license != "" && slices.Index(licenseSources, by) > slices.Index(licenseSources, p.LicenseBy) {
 		p.License, p.LicenseBy = license, by
 	}
 }
 
-// Known returns the statements without the possible reservation of an unreadable tdmrep.json.
-func (p *Usage) Known() Usage {
+// WithoutUnread returns the statements without the possible reservation of an unreadable
+// tdmrep.json.
+func (p *Usage) WithoutUnread() Usage {
 	known := *p
 	if known.TDMReserved == SourceUnreadTDM {
 		known.TDMReserved = ""
@@ -163,8 +164,8 @@ func (p *Usage) setPolicy(policy string) {
 	}
 }
 
-// bounded cuts a list at the last comma within MaxValueBytes: half a word may be another.
-func bounded(list string) string {
+// truncateList cuts a list at the last comma within MaxValueBytes: half a word may be another.
+func truncateList(list string) string {
 	if len(list) <= MaxValueBytes {
 		return list
 	}

@@ -126,8 +126,8 @@ func TestUnavailableAfterDates(t *testing.T) {
 
 func TestContentSignals(t *testing.T) {
 	t.Parallel()
-	yes := func(by usage.Source) usage.Signal { return usage.Signal{Answer: usage.Yes, By: by} }
-	no := func(by usage.Source) usage.Signal { return usage.Signal{Answer: usage.No, By: by} }
+	yes := func(by usage.Source) usage.Signal { return usage.Signal{Preference: usage.Yes, Source: by} }
+	no := func(by usage.Source) usage.Signal { return usage.Signal{Preference: usage.No, Source: by} }
 	const file, answer = usage.SourceRobotsSignals, usage.SourceHeaderSignal
 	for why, c := range map[string]struct {
 		robots, header []string
@@ -155,8 +155,8 @@ func TestContentSignals(t *testing.T) {
 
 func TestContentUsage(t *testing.T) {
 	t.Parallel()
-	yes := func(by usage.Source) usage.Signal { return usage.Signal{Answer: usage.Yes, By: by} }
-	no := func(by usage.Source) usage.Signal { return usage.Signal{Answer: usage.No, By: by} }
+	yes := func(by usage.Source) usage.Signal { return usage.Signal{Preference: usage.Yes, Source: by} }
+	no := func(by usage.Source) usage.Signal { return usage.Signal{Preference: usage.No, Source: by} }
 	const file, answer = usage.SourceRobotsUsage, usage.SourceHeaderUsage
 	for why, c := range map[string]struct {
 		robots, header []string
@@ -255,9 +255,9 @@ func TestTerms(t *testing.T) {
 				return
 			}
 			var kept, fresh usage.Usage
-			kept.AddKept(p, true)
+			kept.AddStored(p, true)
 			require.Equal(t, p, kept, "a 304 may leave the header out")
-			fresh.AddKept(p, false)
+			fresh.AddStored(p, false)
 			require.Empty(t, fresh)
 		})
 	}
@@ -293,9 +293,9 @@ func TestLicense(t *testing.T) {
 			require.Equal(t, usage.Usage{License: c.want, LicenseBy: c.by}, p)
 
 			var kept, fresh usage.Usage
-			kept.AddKept(p, true)
-			fresh.AddKept(p, false)
-			require.Equal(t, c.by == usage.SourceRobotsLicense || !c.by.Said(), kept.License == "", "robots.txt is known anew at each visit")
+			kept.AddStored(p, true)
+			fresh.AddStored(p, false)
+			require.Equal(t, c.by == usage.SourceRobotsLicense || !c.by.IsSet(), kept.License == "", "robots.txt is known anew at each visit")
 			require.Equal(t, c.by != usage.SourceLinkLicense, fresh.License == "", "a new header says what it says now")
 		})
 	}

@@ -36,7 +36,7 @@ func TestKnown(t *testing.T) {
 		"/doku.php?id=start&do=edit", "/doku.php?id=start&do=revisions", "/doku.php?id=start&rev=1700000000", "/start?do=edit", "/wiki/start?do=export_pdf",
 		"/events/?ical=1", "/event/party/?outlook-ical=1", "/cal?format=ics", "/event/party.ics",
 	} {
-		require.NotEmpty(t, variants.Known(mustURL(t, target)), target)
+		require.NotEmpty(t, variants.Describe(mustURL(t, target)), target)
 	}
 	for _, target := range []string{
 		"/", "/pub/", "/pub/?C=N", "/list?C=N;O=D", "/pub/?C=Nord&O=D", "/?q=A", "/?p=D",
@@ -48,7 +48,7 @@ func TestKnown(t *testing.T) {
 		"/index.php?action=profile;u=3", "/doku.php?id=start", "/doku.php?id=start&do=show", "/index.php?id=5&do=profile", "/todo?do=wash",
 		"/events/2026/", "/?format=html", "/topics/", "/calendar?view=month",
 	} {
-		require.Empty(t, variants.Known(mustURL(t, target)), target)
+		require.Empty(t, variants.Describe(mustURL(t, target)), target)
 	}
 }
 
@@ -104,7 +104,7 @@ func FuzzVariants(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.LessOrEqual(t, len(variants.Known(u)), 200)
+		require.LessOrEqual(t, len(variants.Describe(u)), 200)
 		require.LessOrEqual(t, len(variants.Extension(u)), 200)
 		_, found := variants.Match(u, []string{pattern, "*"})
 		require.True(t, found)

@@ -65,8 +65,8 @@ func URL(t testing.TB) string {
 	return create(t, template)
 }
 
-// Bare gives the test an empty database of its own that was not migrated.
-func Bare(t testing.TB) string {
+// UnmigratedURL gives the test an empty database of its own that was not migrated.
+func UnmigratedURL(t testing.TB) string {
 	t.Helper()
 	return create(t, "template0")
 }

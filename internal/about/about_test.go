@@ -31,10 +31,10 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	sound(t, string(body))
 	p := ReadPage(at, nil, body)
-	require.True(t, p.Names("mosey"))
-	require.True(t, p.Tells("you@example.org"))
-	require.True(t, p.TellsMail())
-	require.False(t, p.Tells("me@example.org"))
+	require.True(t, p.MentionsToken("mosey"))
+	require.True(t, p.ShowsContact("you@example.org"))
+	require.True(t, p.LinksMail())
+	require.False(t, p.ShowsContact("me@example.org"))
 	require.Equal(t, "https://crawler.example.org/addresses.json", p.Ranges.String())
 	text := strings.Join(strings.Fields(p.text), " ")
 	for _, part := range []string{
@@ -56,7 +56,7 @@ func TestPage(t *testing.T) {
 	sound(t, string(body))
 	p = ReadPage(at, nil, body)
 	require.Nil(t, p.Ranges)
-	require.True(t, p.Tells("https://example.org/write"))
+	require.True(t, p.ShowsContact("https://example.org/write"))
 	require.Contains(t, p.text, `<meta name="robots" content="noai">`, "other names than mosey are not read there")
 	require.Contains(t, p.text, "x-robots-tag: noai")
 	require.Contains(t, p.text, "send us its time and its address")
@@ -82,8 +82,8 @@ func TestPageEscapes(t *testing.T) {
 	require.NotContains(t, string(body), `href="javascript`)
 }
 
-// sound requires that a document is well-formed: each element that is opened is closed in turn, and a parser of HTML5
-// keeps the elements as they were written.
+// sound requires that a document is well-formed: each element that is opened is closed in turn, and
+// a parser of HTML5 keeps the elements as they were written.
 func sound(t *testing.T, page string) {
 	t.Helper()
 	void := " meta link br hr img input "
@@ -124,12 +124,12 @@ func TestReadPage(t *testing.T) {
 	p := ReadPage(at, http.Header{"Link": {`<../r.json>; rel="client-ranges"`}}, []byte(`<link rel="client-ranges" href=other.json>`))
 	require.Equal(t, "https://example.org/r.json", p.Ranges.String(), "the header comes first")
 	p = ReadPage(at, nil, []byte(`<script>mosey you@example.org</script><!-- mosey --><style>mosey</style><p title=mosey>moseying un-mosey mosey_2`))
-	require.False(t, p.Names("mosey"))
-	require.False(t, p.Tells("you@example.org"))
+	require.False(t, p.MentionsToken("mosey"))
+	require.False(t, p.ShowsContact("you@example.org"))
 	p = ReadPage(at, nil, []byte(`<A REL="nofollow Client-Ranges" HREF=" list.json ">x</A><a href="MAILTO:You@example.org?subject=x">write</a><p>Mosey/1.0`))
 	require.Equal(t, "https://example.org/bot/list.json", p.Ranges.String())
-	require.True(t, p.Names("mosey"))
-	require.True(t, p.Tells("you@example.org"))
+	require.True(t, p.MentionsToken("mosey"))
+	require.True(t, p.ShowsContact("you@example.org"))
 	require.Nil(t, ReadPage(at, nil, []byte(`<link rel=client-ranges href="javascript:x">`)).Ranges)
 	require.False(t, Mentions([]byte("anything"), ""))
 }

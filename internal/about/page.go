@@ -39,7 +39,7 @@ func (c Crawler) Page() ([]byte, error) {
 		MetaName, HeaderName, Directives, Effect, ContentUsage string
 		// One is set if there is one way to identify the crawler.
 		One bool
-	}{Crawler: c, Delay: inWords(c.Delay), MetaName: "robots"}
+	}{Crawler: c, Delay: formatDuration(c.Delay), MetaName: "robots"}
 	view.Contact = strings.TrimPrefix(c.Contact, "mailto:")
 	view.ContactLink = view.Contact
 	if !strings.Contains(view.Contact, "://") {
@@ -62,10 +62,10 @@ func (c Crawler) Page() ([]byte, error) {
 		view.Directives, view.ContentUsage = "noindex, nofollow", "search=n"
 		view.Effect = "The search then does not find the page, and the crawler does not follow its links."
 	}
-	ways := slices.DeleteFunc([]string{c.Ranges, c.ReverseDNS, c.Keys}, func(way string) bool {
+	identitySources := slices.DeleteFunc([]string{c.Ranges, c.ReverseDNS, c.Keys}, func(way string) bool {
 		return way == ""
 	})
-	view.One = len(ways) == 1
+	view.One = len(identitySources) == 1
 	var page bytes.Buffer
 	if err := pageTemplate.Execute(&page, view); err != nil {
 		return nil, fmt.Errorf("write the page about the crawler: %w", err)
@@ -73,8 +73,8 @@ func (c Crawler) Page() ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// inWords formats a duration for people.
-func inWords(d time.Duration) string {
+// formatDuration formats a duration for people.
+func formatDuration(d time.Duration) string {
 	for _, unit := range []struct {
 		name string
 		of   time.Duration

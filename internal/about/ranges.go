@@ -19,7 +19,7 @@ const (
 	// RangesAge is the age at which a list must be rewritten, even without a change.
 	RangesAge = 24 * time.Hour
 
-	prefixesMost = 10_000 // of a list
+	maxPrefixes = 10_000 // of a list
 )
 
 // Ranges is a list of the networks of a crawler's requests.
@@ -74,8 +74,8 @@ func ReadRanges(body []byte) (r Ranges, err error) {
 	if doc.Prefixes == nil {
 		return r, errors.New(`it has no "prefixes"`)
 	}
-	if len(*doc.Prefixes) > prefixesMost {
-		return r, fmt.Errorf("it has %d networks: want at most %d", len(*doc.Prefixes), prefixesMost)
+	if len(*doc.Prefixes) > maxPrefixes {
+		return r, fmt.Errorf("it has %d networks: want at most %d", len(*doc.Prefixes), maxPrefixes)
 	}
 	if r.Created, err = time.Parse(time.RFC3339, doc.Created); err != nil || !strings.HasSuffix(doc.Created, "Z") {
 		return r, fmt.Errorf(`its "creationTime" is %.40q: want an instant in UTC, such as 2026-04-21T14:30:00Z`, doc.Created)

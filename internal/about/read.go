@@ -13,8 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// linksMost bounds the links kept for a page.
-const linksMost = 10_000
+// maxLinks bounds the links kept for a page.
+const maxLinks = 10_000
 
 // Page is the parsed content of a page about a crawler.
 type Page struct {
@@ -35,7 +35,7 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 		}
 	}
 	var text strings.Builder
-	unseen := 0 // open hidden elements
+	hiddenDepth := 0 // open hidden elements
 	for tokens := html.NewTokenizer(bytes.NewReader(body)); ; {
 		kind := tokens.Next()
 		if kind == html.ErrorToken { // the end: a reader of bytes has no other error
@@ -44,7 +44,7 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 		token := tokens.Token()
 		switch kind { //nolint:exhaustive // readers do not see comments and the like
 		case html.TextToken:
-			if unseen == 0 {
+			if hiddenDepth == 0 {
 				text.WriteString(token.Data)
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -52,16 +52,16 @@ func ReadPage(page urls.URL, header http.Header, body []byte) Page {
 			if href != "" && ranges == "" && slices.Contains(rel, RangesRel) {
 				ranges = href
 			}
-			if token.DataAtom == atom.A && href != "" && len(p.links) < linksMost {
+			if token.DataAtom == atom.A && href != "" && len(p.links) < maxLinks {
 				p.links = append(p.links, href)
 			}
 			if kind == html.StartTagToken && slices.Contains(hidden, token.DataAtom) {
-				unseen++
+				hiddenDepth++
 			}
 			text.WriteByte(' ')
 		case html.EndTagToken:
-			if slices.Contains(hidden, token.DataAtom) && unseen > 0 {
-				unseen--
+			if slices.Contains(hidden, token.DataAtom) && hiddenDepth > 0 {
+				hiddenDepth--
 			}
 			text.WriteByte(' ')
 		}
@@ -94,8 +94,8 @@ func linkOf(token html.Token) (href string, rel []string) {
 	return href, rel
 }
 
-// Names reports whether the page has a product token as a word, in any case.
-func (p Page) Names(token string) bool { return Mentions([]byte(p.text), token) }
+// MentionsToken reports whether the page has a product token as a word, in any case.
+func (p Page) MentionsToken(token string) bool { return Mentions([]byte(p.text), token) }
 
 // Mentions reports whether a text has a product token as a word, in any case.
 func Mentions(text []byte, token string) bool {
@@ -105,8 +105,8 @@ func Mentions(text []byte, token string) bool {
 	return slices.ContainsFunc(words, func(word []byte) bool { return string(word) == strings.ToLower(token) })
 }
 
-// Tells reports whether the page shows a contact, a mail address or a URL, as text or link.
-func (p Page) Tells(contact string) bool {
+// ShowsContact reports whether the page shows a contact, a mail address or a URL, as text or link.
+func (p Page) ShowsContact(contact string) bool {
 	contact = strings.ToLower(strings.TrimPrefix(contact, "mailto:"))
 	return strings.Contains(p.text, contact) || slices.ContainsFunc(p.links, func(href string) bool {
 		href, _, _ = strings.Cut(strings.TrimPrefix(strings.ToLower(href), "mailto:"), "?")
@@ -114,8 +114,8 @@ func (p Page) Tells(contact string) bool {
 	})
 }
 
-// TellsMail reports whether the page links a mail address.
-func (p Page) TellsMail() bool {
+// LinksMail reports whether the page links a mail address.
+func (p Page) LinksMail() bool {
 	return slices.ContainsFunc(p.links, func(href string) bool {
 		return len(href) > len("mailto:x@") && strings.EqualFold(href[:len("mailto:")], "mailto:")
 	})

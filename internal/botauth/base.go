@@ -23,12 +23,12 @@ type param struct {
 	value any // a string or an int64
 }
 
-type signed struct {
+type messageSignature struct {
 	input     httpsfv.InnerList
 	signature []byte
 }
 
-func sign(key *Key, components []component, params []param) (signed, error) {
+func sign(key *Key, components []component, params []param) (messageSignature, error) {
 	list := httpsfv.InnerList{Params: httpsfv.NewParams()}
 	for _, p := range params {
 		list.Params.Add(p.name, p.value)
@@ -44,9 +44,9 @@ func sign(key *Key, components []component, params []param) (signed, error) {
 	}
 	base, err := signatureBase(list, values)
 	if err != nil {
-		return signed{}, err
+		return messageSignature{}, err
 	}
-	return signed{input: list, signature: key.sign([]byte(base))}, nil
+	return messageSignature{input: list, signature: key.sign([]byte(base))}, nil
 }
 
 // signatureBase returns the signature base (RFC 9421, 2.5) of a list whose items have values.
@@ -67,7 +67,7 @@ func signatureBase(list httpsfv.InnerList, values []string) (string, error) {
 }
 
 // headers returns the values of Signature-Input and Signature for labeled signatures.
-func headers(labels []string, all []signed) (input, signature string, err error) {
+func headers(labels []string, all []messageSignature) (input, signature string, err error) {
 	inputs, signatures := httpsfv.NewDictionary(), httpsfv.NewDictionary()
 	for i, name := range labels {
 		inputs.Add(name, all[i].input)

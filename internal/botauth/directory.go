@@ -69,12 +69,12 @@ func SignedDirectory(path, agent string, now time.Time, valid time.Duration) (bo
 	if err != nil {
 		return nil, nil, err
 	}
-	header, err = proofs(keys, body, authorityOf(u.Scheme, u.Host), now, now.Add(valid))
+	header, err = directorySignatures(keys, body, authorityOf(u.Scheme, u.Host), now, now.Add(valid))
 	return body, header, err
 }
 
-// proofs returns the headers of a directory's response, with a signature by each key.
-func proofs(keys []*Key, body []byte, authority string, created, expires time.Time) (http.Header, error) {
+// directorySignatures returns the headers of a directory's response, with a signature by each key.
+func directorySignatures(keys []*Key, body []byte, authority string, created, expires time.Time) (http.Header, error) {
 	sum := sha256.Sum256(body)
 	digests := httpsfv.NewDictionary()
 	digests.Add("sha-256", httpsfv.NewItem(sum[:]))
@@ -83,9 +83,9 @@ func proofs(keys []*Key, body []byte, authority string, created, expires time.Ti
 		return nil, fmt.Errorf("write Content-Digest: %w", err)
 	}
 	var labels []string
-	var all []signed
+	var all []messageSignature
 	for i, k := range keys {
-		made, err := sign(k, []component{
+		signed, err := sign(k, []component{
 			{name: "@authority", param: "req", paramValue: true, value: authority},
 			{name: "content-digest", value: digest},
 		}, []param{{"created", created.Unix()}, {"expires", expires.Unix()}, {"keyid", k.ID}, {"tag", directoryTag}})
@@ -96,7 +96,7 @@ func proofs(keys []*Key, body []byte, authority string, created, expires time.Ti
 		if i > 0 {
 			name += strconv.Itoa(i)
 		}
-		labels, all = append(labels, name), append(all, made)
+		labels, all = append(labels, name), append(all, signed)
 	}
 	input, signature, err := headers(labels, all)
 	if err != nil {

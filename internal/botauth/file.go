@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	// exposed are forbidden mode bits of a key file. Its group may read it, as on Kubernetes.
-	exposed = 0o027
-	// fileMost bounds a file of keys, in bytes.
-	fileMost = 64 << 10
-	// keysMost bounds the keys, because verifiers only read the beginning of a directory.
-	keysMost = 32
+	// forbiddenModeBits are forbidden mode bits of a key file. Its group may read it, as on
+	// Kubernetes.
+	forbiddenModeBits = 0o027
+	// maxFileBytes bounds a file of keys, in bytes.
+	maxFileBytes = 64 << 10
+	// maxKeys bounds the keys, because verifiers only read the beginning of a directory.
+	maxKeys = 32
 )
 
 var extensions = []string{".json", ".jwk", ".jwks", ".key", ".pem"}
@@ -34,43 +35,43 @@ func load(path string) ([]*Key, error) {
 	}
 	stat, err := os.Stat(path)
 	if err != nil {
-		return nil, named(path, err)
+		return nil, wrapPathError(path, err)
 	}
 	files := []string{path}
 	if stat.IsDir() {
 		if files, err = filesOf(path); err != nil {
-			return nil, named(path, err)
+			return nil, wrapPathError(path, err)
 		}
 	}
 	var keys []*Key
 	for _, name := range files {
 		more, err := loadFile(name)
 		if err != nil {
-			return nil, named(name, err)
+			return nil, wrapPathError(name, err)
 		}
 		keys = append(keys, more...)
 	}
 	switch {
 	case len(keys) == 0:
-		return nil, named(path, errors.New("the file has no key: create one with mosey identity keygen FILE"))
-	case len(keys) > keysMost:
-		return nil, named(path, fmt.Errorf("%d keys: want at most %d", len(keys), keysMost))
+		return nil, wrapPathError(path, errors.New("the file has no key: create one with mosey identity keygen FILE"))
+	case len(keys) > maxKeys:
+		return nil, wrapPathError(path, fmt.Errorf("%d keys: want at most %d", len(keys), maxKeys))
 	}
 	// among equally new keys, the last in the file and by file name comes first
 	slices.Reverse(keys)
-	slices.SortStableFunc(keys, func(a, b *Key) int { return b.made.Compare(a.made) })
+	slices.SortStableFunc(keys, func(a, b *Key) int { return b.createdAt.Compare(a.createdAt) })
 	byID := slices.SortedFunc(slices.Values(keys), func(a, b *Key) int { return cmp.Compare(a.ID, b.ID) })
 	for i, k := range byID[1:] {
 		if k.ID == byID[i].ID {
-			return nil, named(path, fmt.Errorf("the key %s occurs twice", k.ID))
+			return nil, wrapPathError(path, fmt.Errorf("the key %s occurs twice", k.ID))
 		}
 	}
 	return keys, nil
 }
 
-func named(path string, err error) error {
-	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
-		err = wrong.Err // avoids a second name
+func wrapPathError(path string, err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err // avoids a second name
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
@@ -119,15 +120,15 @@ func loadFile(name string) (keys []*Key, err error) {
 	if !stat.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	if mode := stat.Mode().Perm(); runtime.GOOS != "windows" && mode&exposed != 0 {
+	if mode := stat.Mode().Perm(); runtime.GOOS != "windows" && mode&forbiddenModeBits != 0 {
 		return nil, fmt.Errorf("its mode %04o lets other users access it: chmod 600 %s", mode, name)
 	}
-	data, err := io.ReadAll(io.LimitReader(file, fileMost+1))
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > fileMost {
-		return nil, fmt.Errorf("the file is longer than %d bytes", fileMost)
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("the file is longer than %d bytes", maxFileBytes)
 	}
 	return parse(data, stat.ModTime())
 }

@@ -49,13 +49,13 @@ func (f Form) Agent(raw string) (string, error) {
 		return "", errors.New("want an ASCII host: write other scripts in their xn-- form")
 	}
 	host, path := "https://"+authorityOf("https", u.Host), u.EscapedPath()
-	bare := path == "" || path == "/"
+	isRoot := path == "" || path == "/"
 	switch {
-	case f == FormProtocol01 && bare:
+	case f == FormProtocol01 && isRoot:
 		return host + DirectoryPath, nil
 	case f == FormProtocol01:
 		return host + path, nil
-	case bare || path == DirectoryPath:
+	case isRoot || path == DirectoryPath:
 		return host, nil
 	}
 	return "", fmt.Errorf("the form %s names a host, and its keys are at %s: want %s", f, DirectoryPath, host)

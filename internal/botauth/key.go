@@ -21,9 +21,9 @@ type Key struct {
 	// NotBefore and NotAfter bound its validity. Zero means no bound.
 	NotBefore, NotAfter time.Time
 
-	// made is NotBefore, or else the file's modification time: the newest key signs.
-	made   time.Time
-	public ed25519.PublicKey
+	// createdAt is NotBefore, or else the file's modification time: the newest key signs.
+	createdAt time.Time
+	public    ed25519.PublicKey
 	// sign holds the private key. A function cannot be printed or encoded, at any depth.
 	sign func(message []byte) []byte
 }
@@ -87,8 +87,8 @@ func parse(data []byte, written time.Time) (keys []*Key, err error) {
 		if k.ID == testKey {
 			return nil, errors.New("this is the public test key of RFC 9421: create another with mosey identity keygen")
 		}
-		if k.made = k.NotBefore; k.made.IsZero() {
-			k.made = written
+		if k.createdAt = k.NotBefore; k.createdAt.IsZero() {
+			k.createdAt = written
 		}
 	}
 	return keys, nil

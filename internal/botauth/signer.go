@@ -21,8 +21,8 @@ const (
 	// Lifetime is short, because a leaked signature can be used against the same host until then.
 	// It allows for a slow connection and different clocks.
 	Lifetime = time.Minute
-	// reread is the minimum interval for reading keys again.
-	reread = 5 * time.Second
+	// rereadInterval is the minimum interval for reading keys again.
+	rereadInterval = 5 * time.Second
 	// nonceBytes is the drafts' length of a nonce.
 	nonceBytes = 64
 	tag        = "web-bot-auth"
@@ -47,10 +47,10 @@ type Signer struct {
 	agent  string
 	keys   atomic.Pointer[[]*Key]
 
-	checked atomic.Pointer[time.Time]
-	mu      sync.Mutex // held while reading keys again
-	signing string     // the last used key
-	trouble string     // the reported problem with the keys
+	checkedAt       atomic.Pointer[time.Time]
+	mu              sync.Mutex // held while reading keys again
+	lastKeyID       string     // the last used key
+	reportedProblem string     // the reported problem with the keys
 }
 
 // New returns a signer. It requires a valid key.
@@ -75,9 +75,9 @@ func New(c Config) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Signer{config: c, agent: agent, signing: key.ID}
+	s := &Signer{config: c, agent: agent, lastKeyID: key.ID}
 	s.keys.Store(&keys)
-	s.checked.Store(&now)
+	s.checkedAt.Store(&now)
 	return s, nil
 }
 
@@ -103,19 +103,19 @@ func (s *Signer) Sign(r *http.Request) error {
 	}
 	nonce := make([]byte, nonceBytes)
 	_, _ = rand.Read(nonce) // never fails
-	return stamp(r, key, stampConfig{
+	return setSignatureHeaders(r, key, signatureConfig{
 		agent: s.agent, form: s.config.Form, label: label, created: now, expires: now.Add(Lifetime),
 		nonce: base64.StdEncoding.EncodeToString(nonce),
 	})
 }
 
-type stampConfig struct {
+type signatureConfig struct {
 	agent, label, nonce string
 	form                Form
 	created, expires    time.Time
 }
 
-func stamp(r *http.Request, key *Key, c stampConfig) error {
+func setSignatureHeaders(r *http.Request, key *Key, c signatureConfig) error {
 	text, err := httpsfv.Marshal(httpsfv.NewItem(c.agent))
 	if err != nil {
 		return fmt.Errorf("write Signature-Agent: %w", err)
@@ -145,7 +145,7 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 		}
 		components = append(components, one)
 	}
-	made, err := sign(key, components, []param{
+	signed, err := sign(key, components, []param{
 		{"created", c.created.Unix()},
 		{"keyid", key.ID},
 		{"alg", "ed25519"},
@@ -156,7 +156,7 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 	if err != nil {
 		return fmt.Errorf("make the signature: %w", err)
 	}
-	input, signature, err := headers([]string{c.label}, []signed{made})
+	input, signature, err := headers([]string{c.label}, []messageSignature{signed})
 	if err != nil {
 		return fmt.Errorf("write the signature: %w", err)
 	}
@@ -168,26 +168,26 @@ func stamp(r *http.Request, key *Key, c stampConfig) error {
 
 // refresh reads the keys again after reread. Concurrent requests do not wait for it.
 func (s *Signer) refresh(ctx context.Context, now time.Time) {
-	if now.Sub(*s.checked.Load()) < reread || !s.mu.TryLock() {
+	if now.Sub(*s.checkedAt.Load()) < rereadInterval || !s.mu.TryLock() {
 		return
 	}
 	defer s.mu.Unlock()
-	s.checked.Store(&now)
+	s.checkedAt.Store(&now)
 	keys, err := load(s.config.Path)
 	var key *Key
 	if err == nil {
 		key, err = pick(s.config.Path, keys, now)
 	}
 	if err != nil {
-		if s.trouble != err.Error() {
+		if s.reportedProblem != err.Error() {
 			s.config.Logger.WarnContext(ctx, "could not reload the signing keys; the old keys stay in use", "error", err)
 		}
-		s.trouble = err.Error()
+		s.reportedProblem = err.Error()
 		return
 	}
 	s.keys.Store(&keys)
-	if s.trouble != "" || key.ID != s.signing {
+	if s.reportedProblem != "" || key.ID != s.lastKeyID {
 		s.config.Logger.InfoContext(ctx, "requests are signed", "keyid", key.ID)
 	}
-	s.trouble, s.signing = "", key.ID
+	s.reportedProblem, s.lastKeyID = "", key.ID
 }

@@ -97,7 +97,7 @@ func TestVectors(t *testing.T) {
 	} {
 		made, err := sign(key, c.components, c.params)
 		require.NoError(t, err, c.name)
-		input, signature, err := headers([]string{c.label}, []signed{made})
+		input, signature, err := headers([]string{c.label}, []messageSignature{made})
 		require.NoError(t, err, c.name)
 		require.Equal(t, c.label+"="+c.input, input, c.name)
 		require.Equal(t, c.label+"=:"+c.signature+":", signature, c.name)
@@ -110,7 +110,7 @@ func TestVectorOfARequest(t *testing.T) {
 	const nonce = "e8N7S2MFd/qrd6T2R3tdfAuuANngKI7LFtKYI/vowzk4lAZYadIX6wW25MwG7DCT9RUKAJ0qVkU0mEeLElW1qg=="
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://EXAMPLE.com:443/path/to/resource", http.NoBody)
 	require.NoError(t, err)
-	require.NoError(t, stamp(r, rfcKey(t), stampConfig{
+	require.NoError(t, setSignatureHeaders(r, rfcKey(t), signatureConfig{
 		agent: "https://signature-agent.test", form: FormArchitecture02, label: "sig2", nonce: nonce,
 		created: time.Unix(1735689600, 0), expires: time.Unix(1735693200, 0),
 	}))
@@ -131,7 +131,7 @@ func TestVectorOfADirectory(t *testing.T) {
 	require.Equal(t, `{"keys":[{"kty":"OKP","crv":"Ed25519",`+ //nolint:testifylint // byte for byte
 		`"kid":"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",`+
 		`"x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs","use":"sig"}]}`, string(body))
-	header, err := proofs([]*Key{key}, body, "signature-agent.test", time.Unix(1735689600, 0), time.Unix(4889289600, 0))
+	header, err := directorySignatures([]*Key{key}, body, "signature-agent.test", time.Unix(1735689600, 0), time.Unix(4889289600, 0))
 	require.NoError(t, err)
 	require.Equal(t, "sha-256=:CADMT2aBdV/rqQr/NIru64ERQkCobVvllA4V0fLFDu0=:", header.Get("Content-Digest"))
 	require.Equal(t, `binding=("@authority";req "content-digest");created=1735689600;expires=4889289600;`+

@@ -16,21 +16,21 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Published is a verifier's view of a directory: the public keys by their keyid.
-type Published map[string]ed25519.PublicKey
+// PublishedKeys is a verifier's view of a directory: the public keys by their keyid.
+type PublishedKeys map[string]ed25519.PublicKey
 
 // ReadDirectory parses a directory. It skips non-Ed25519 keys, and rejects bad or private ones.
-func ReadDirectory(body []byte) (Published, error) {
+func ReadDirectory(body []byte) (PublishedKeys, error) {
 	var set struct {
 		Keys *[]jwk `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
 		return nil, errors.New("it is not a JWK Set")
 	}
-	if len(*set.Keys) > keysMost {
-		return nil, fmt.Errorf("it has %d keys: want at most %d", len(*set.Keys), keysMost)
+	if len(*set.Keys) > maxKeys {
+		return nil, fmt.Errorf("it has %d keys: want at most %d", len(*set.Keys), maxKeys)
 	}
-	keys := Published{}
+	keys := PublishedKeys{}
 	for _, k := range *set.Keys {
 		if k.Private != "" {
 			return nil, errors.New("it publishes the private part of a key (d), so that the key is compromised: replace it")
@@ -50,14 +50,14 @@ func ReadDirectory(body []byte) (Published, error) {
 // ErrUnsigned means that no key has signed a directory. The drafts make signatures optional.
 var ErrUnsigned = errors.New("the response is not signed by the key")
 
-// Proves verifies that a key of the directory has signed the response, with its header and body,
+// Verify verifies that a key of the directory has signed the response, with its header and body,
 // for the host of a URL, at an instant. Without a signature the error is ErrUnsigned.
-func (p Published) Proves(keyID, asked string, header http.Header, body []byte, now time.Time) error {
+func (p PublishedKeys) Verify(keyID, directoryURL string, header http.Header, body []byte, now time.Time) error {
 	key, known := p[keyID]
 	if !known {
 		return errors.New("the directory does not have the key")
 	}
-	u, err := url.Parse(asked)
+	u, err := url.Parse(directoryURL)
 	if err != nil {
 		return err
 	}
@@ -67,15 +67,15 @@ func (p Published) Proves(keyID, asked string, header http.Header, body []byte, 
 	}
 	created, _ := list.Params.Get("created")
 	expires, _ := list.Params.Get("expires")
-	seconds, isFrom := created.(int64)
-	endSeconds, isUntil := expires.(int64)
-	switch from, until := time.Unix(seconds, 0).UTC(), time.Unix(endSeconds, 0).UTC(); {
-	case !isFrom || !isUntil:
+	seconds, isCreatedValid := created.(int64)
+	endSeconds, isExpiresValid := expires.(int64)
+	switch from, end := time.Unix(seconds, 0).UTC(), time.Unix(endSeconds, 0).UTC(); {
+	case !isCreatedValid || !isExpiresValid:
 		return errors.New("the signature has no created or expires parameter")
 	case from.After(now):
 		return fmt.Errorf("the signature was created in the future, at %s", from.Format(time.RFC3339))
-	case !now.Before(until):
-		return fmt.Errorf("the signature expired at %s", until.Format(time.RFC3339))
+	case !now.Before(end):
+		return fmt.Errorf("the signature expired at %s", end.Format(time.RFC3339))
 	}
 	base, err := baseOf(list, header, body, authorityOf(u.Scheme, u.Host))
 	if err != nil {
@@ -111,8 +111,8 @@ func signatureOf(keyID string, header http.Header) (list httpsfv.InnerList, sign
 		if id != keyID || tag != directoryTag {
 			continue
 		}
-		made, _ := signatures.Get(label)
-		item, isItem := made.(httpsfv.Item)
+		entry, _ := signatures.Get(label)
+		item, isItem := entry.(httpsfv.Item)
 		text, isBytes := item.Value.([]byte)
 		if !isItem || !isBytes {
 			return list, nil, fmt.Errorf("the header Signature has no %s", label)
@@ -147,7 +147,7 @@ func baseOf(list httpsfv.InnerList, header http.Header, body []byte, authority s
 	digest, _ := digests.Get("sha-256")
 	item, _ := digest.(httpsfv.Item)
 	sum := sha256.Sum256(body)
-	if said, is := item.Value.([]byte); !is || !bytes.Equal(said, sum[:]) {
+	if stored, is := item.Value.([]byte); !is || !bytes.Equal(stored, sum[:]) {
 		return "", errors.New("Content-Digest does not match the body")
 	}
 	return signatureBase(list, values)

@@ -29,13 +29,13 @@ func TestAPublishedDirectory(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, keys, 2)
 	for _, id := range ids {
-		require.NoError(t, keys.Proves(id, asked, header, body, now))
+		require.NoError(t, keys.Verify(id, asked, header, body, now))
 	}
 
 	id := ids[0]
 	refuses := func(want string, h http.Header, at string, body []byte, now time.Time) {
 		t.Helper()
-		require.ErrorContains(t, keys.Proves(id, at, h, body, now), want)
+		require.ErrorContains(t, keys.Verify(id, at, h, body, now), want)
 	}
 	with := func(name, value string) http.Header {
 		h := header.Clone()
@@ -54,9 +54,9 @@ func TestAPublishedDirectory(t *testing.T) {
 	refuses("which a directory does not have", with("Signature-Input", `binding=("cookie");created=1;expires=9999999999;keyid="`+id+`";tag="`+directoryTag+`"`), asked,
 		body, now)
 	refuses("no created or expires", with("Signature-Input", `binding=();keyid="`+id+`";tag="`+directoryTag+`"`), asked, body, now)
-	require.ErrorIs(t, keys.Proves(id, asked, with("Signature-Input", `binding=();keyid="x"`), body, now), ErrUnsigned)
-	require.ErrorIs(t, keys.Proves(id, asked, http.Header{}, body, now), ErrUnsigned)
-	require.Error(t, keys.Proves("unknown", asked, header, body, now))
+	require.ErrorIs(t, keys.Verify(id, asked, with("Signature-Input", `binding=();keyid="x"`), body, now), ErrUnsigned)
+	require.ErrorIs(t, keys.Verify(id, asked, http.Header{}, body, now), ErrUnsigned)
+	require.Error(t, keys.Verify("unknown", asked, header, body, now))
 	swapped := header.Clone()
 	swapped.Set("Signature-Input", strings.NewReplacer(ids[0], ids[1], ids[1], ids[0]).Replace(header.Get("Signature-Input")))
 	refuses("the signature is invalid", swapped, asked, body, now)

@@ -39,7 +39,7 @@ func declare(dir string, check bool) error {
 			errs = append(errs, os.WriteFile(name, []byte(text), 0o644)) //nolint:gosec // a source file
 			continue
 		}
-		if was, err := os.ReadFile(name); err != nil || string(was) != text {
+		if current, err := os.ReadFile(name); err != nil || string(current) != text {
 			errs = append(errs, errors.Join(err, fmt.Errorf("%s is outdated: run go tool task generate", name)))
 		}
 	}

@@ -57,7 +57,7 @@ func (c *chain) end() string { return c.names[len(c.names)-1] }
 // read reads a usable answer about the chain's end. It reports false if the chain has a new end, an
 // alias without records, that must be queried.
 func (c *chain) read(msg *dns.Msg, qtype uint16) (finding, bool) {
-	asked := c.end()
+	name := c.end()
 	if err := c.follow(msg.Answer); err != nil {
 		return c.deny(err, c.ttl), true
 	}
@@ -68,7 +68,7 @@ func (c *chain) read(msg *dns.Msg, qtype uint16) (finding, bool) {
 		return finding{addrs: addrs, ttl: seconds(c.ttl)}, true
 	}
 	soa := slices.ContainsFunc(msg.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
-	if c.end() != asked && !soa {
+	if c.end() != name && !soa {
 		return finding{}, false
 	}
 	return c.deny(errNoData, negativeTTL(msg.Ns)), true

@@ -63,7 +63,7 @@ func TestAliases(t *testing.T) {
 			server := serve(t, names(aliases(8)))
 			resolver, clock := newResolver(t, Config{domainRate: -1}, server)
 			requireLookup(t, resolver, "a0.test", "192.0.2.1")
-			clock.advance(denialMost - 1)
+			clock.advance(maxDenialTTL - 1)
 			requireLookup(t, resolver, "a0.test", "192.0.2.1")
 			require.Equal(t, 1, server.count("a0.test. AAAA"))
 			clock.advance(1)
@@ -167,7 +167,7 @@ func FuzzAccept(f *testing.F) {
 	f.Fuzz(func(t *testing.T, message []byte) {
 		for _, qtype := range families {
 			msg, err := accept(message, query(qtype))
-			if err != nil || refusal(msg) != nil {
+			if err != nil || responseError(msg) != nil {
 				continue
 			}
 			chain := newChain("a0.test")

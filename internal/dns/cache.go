@@ -14,13 +14,13 @@ const (
 	cacheBytes = 16 << 20
 
 	// These clamp the cache times of addresses and denials.
-	ttlLeast, ttlMost       = 5 * time.Minute, time.Hour
-	denialLeast, denialMost = time.Minute, 5 * time.Minute
+	minCacheTTL, maxCacheTTL   = 5 * time.Minute, time.Hour
+	minDenialTTL, maxDenialTTL = time.Minute, 5 * time.Minute
 
-	// staleMost bounds the use of expired addresses while no name server gives a usable answer.
-	// stalePause is the pause between queries meanwhile: RFC 8767, section 5.
-	staleMost  = 24 * time.Hour
-	stalePause = 30 * time.Second
+	// maxStaleAge bounds the use of expired addresses while no name server gives a usable answer.
+	// staleRetryInterval is the pause between queries meanwhile: RFC 8767, section 5.
+	maxStaleAge        = 24 * time.Hour
+	staleRetryInterval = 30 * time.Second
 
 	// failureTTL is the cache time of a failure without old addresses. It is the minimum of RFC
 	// 9520, section 3.2, so that a page does not waste its tries on a cached failure.
@@ -42,22 +42,22 @@ type answer struct {
 	// temporary is set for a failure or stale addresses, and unset for a denial.
 	temporary bool
 
-	// asked is the start of a failure's queries, askAt the time of the next queries, and until the
-	// end of the use of stale addresses.
-	asked, askAt, until time.Time
+	// queriedAt is the start of a failure's queries, nextQueryAt the time of the next queries, and
+	// until the end of the use of stale addresses.
+	queriedAt, nextQueryAt, usableUntil time.Time
 }
 
-func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Before(a.until) }
+func (a answer) usable(now time.Time) bool { return len(a.addrs) > 0 && now.Before(a.usableUntil) }
 
 // record holds the answers for a host, by family. It is immutable in the cache.
 type record [len(families)]answer
 
-// askAt returns the earliest time at which a family must be queried again.
-func (r record) askAt() time.Time {
-	if r[0].askAt.Before(r[1].askAt) {
-		return r[0].askAt
+// nextQueryAt returns the earliest time at which a family must be queried again.
+func (r record) nextQueryAt() time.Time {
+	if r[0].nextQueryAt.Before(r[1].nextQueryAt) {
+		return r[0].nextQueryAt
 	}
-	return r[1].askAt
+	return r[1].nextQueryAt
 }
 
 func (r record) addresses(now time.Time) []netip.Addr {
@@ -74,7 +74,7 @@ func (r record) addresses(now time.Time) []netip.Addr {
 func (r record) failure(host string) *Error {
 	for _, a := range r {
 		if a.temporary || len(a.addrs) > 0 {
-			return &Error{Host: host, Temporary: true, Err: a.err, Asked: a.asked}
+			return &Error{Host: host, Temporary: true, Err: a.err, QueriedAt: a.queriedAt}
 		}
 	}
 	return &Error{Host: host, Err: r[0].err}
@@ -113,24 +113,24 @@ func newCache(size uint64) (*otter.Cache[string, record], error) {
 	return cache, nil
 }
 
-// remember converts a finding to a cached answer. otherHas, set if the host has addresses of the
-// other family, makes queries rare.
-func (r *Resolver) remember(old answer, found finding, err error, otherHas bool) answer {
+// updateAnswer converts a finding to a cached answer. otherHas, set if the host has addresses of
+// the other family, makes queries rare.
+func (r *Resolver) updateAnswer(old answer, found finding, err error, hasOtherFamily bool) answer {
 	now := r.now()
 	switch {
 	case err == nil && found.denial == nil:
-		askAt := now.Add(min(max(found.ttl, ttlLeast), ttlMost))
-		return answer{addrs: found.addrs, askAt: askAt, until: askAt.Add(staleMost)}
-	case err == nil && otherHas:
-		return answer{err: found.denial, askAt: now.Add(denialMost)}
+		nextQueryAt := now.Add(min(max(found.ttl, minCacheTTL), maxCacheTTL))
+		return answer{addrs: found.addrs, nextQueryAt: nextQueryAt, usableUntil: nextQueryAt.Add(maxStaleAge)}
+	case err == nil && hasOtherFamily:
+		return answer{err: found.denial, nextQueryAt: now.Add(maxDenialTTL)}
 	case err == nil:
-		return answer{err: found.denial, askAt: now.Add(min(max(found.ttl, denialLeast), denialMost))}
+		return answer{err: found.denial, nextQueryAt: now.Add(min(max(found.ttl, minDenialTTL), maxDenialTTL))}
 	case old.usable(now):
-		pause := min(stalePause, old.until.Sub(now))
-		return answer{addrs: old.addrs, err: err, temporary: true, askAt: now.Add(pause), until: old.until}
-	case otherHas:
-		return answer{err: err, temporary: true, askAt: now.Add(denialMost)}
+		pause := min(staleRetryInterval, old.usableUntil.Sub(now))
+		return answer{addrs: old.addrs, err: err, temporary: true, nextQueryAt: now.Add(pause), usableUntil: old.usableUntil}
+	case hasOtherFamily:
+		return answer{err: err, temporary: true, nextQueryAt: now.Add(maxDenialTTL)}
 	default:
-		return answer{err: err, temporary: true, askAt: now.Add(failureTTL)}
+		return answer{err: err, temporary: true, nextQueryAt: now.Add(failureTTL)}
 	}
 }

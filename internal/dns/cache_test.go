@@ -80,7 +80,7 @@ func TestCacheKeepsDenialsForTheTTLOfTheSOA(t *testing.T) {
 			_, err = resolver.Lookup(t.Context(), "site.test")
 			remembered, is := errors.AsType[*Error](err)
 			require.True(t, is)
-			require.True(t, remembered.Asked.Equal(asked), "a failure that is remembered says since when")
+			require.True(t, remembered.QueriedAt.Equal(asked), "a failure that is remembered says since when")
 			clock.advance(failureTTL)
 			server.set("site.test.", gives("site.test. 60 IN A 192.0.2.1"))
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
@@ -108,7 +108,7 @@ func TestStaleAddresses(t *testing.T) {
 			asked, _ := server.counts()
 			require.Greater(t, asked, 2)
 
-			clock.advance(stalePause - 1)
+			clock.advance(staleRetryInterval - 1)
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
 			again, _ := server.counts()
 			require.Equal(t, asked, again, "a dead resolver is left alone for a while")
@@ -119,10 +119,10 @@ func TestStaleAddresses(t *testing.T) {
 			require.Greater(t, again, asked)
 
 			server.set("site.test.", good)
-			clock.advance(stalePause)
+			clock.advance(staleRetryInterval)
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
 			asked, _ = server.counts()
-			clock.advance(stalePause)
+			clock.advance(staleRetryInterval)
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
 			again, _ = server.counts()
 			require.Equal(t, asked, again, "they are fresh again")
@@ -135,7 +135,7 @@ func TestStaleAddresses(t *testing.T) {
 		resolver, clock := newResolver(t, Config{}, server)
 		requireLookup(t, resolver, "site.test", "192.0.2.1")
 		server.set("site.test.", fails(dns.RcodeServerFailure))
-		clock.advance(300*time.Second + staleMost - 1)
+		clock.advance(300*time.Second + maxStaleAge - 1)
 		requireLookup(t, resolver, "site.test", "192.0.2.1")
 		clock.advance(1)
 		_, err := resolver.Lookup(t.Context(), "site.test")
@@ -170,7 +170,7 @@ func TestStaleAddresses(t *testing.T) {
 		t.Parallel()
 		server := serve(t, map[string]behaviour{"site.test.": gives("site.test. 300 IN A 192.0.2.1")})
 		resolver, clock := newResolver(t, Config{}, server)
-		resolver.patience.stale = time.Millisecond
+		resolver.timeouts.stale = time.Millisecond
 		requireLookup(t, resolver, "site.test", "192.0.2.1")
 		came, release := make(chan struct{}, 2), make(chan struct{})
 		server.set("site.test.", blocks(came, release, gives("site.test. 300 IN A 192.0.2.2")))
@@ -178,7 +178,7 @@ func TestStaleAddresses(t *testing.T) {
 		requireLookup(t, resolver, "site.test", "192.0.2.1")
 
 		close(release)
-		resolver.patience.stale = time.Hour
+		resolver.timeouts.stale = time.Hour
 		requireLookup(t, resolver, "site.test", "192.0.2.2")
 	})
 }
@@ -195,7 +195,7 @@ func TestAFamilyThatIsNotNeededIsAskedForSeldom(t *testing.T) {
 			})
 			resolver, clock := newResolver(t, Config{}, server)
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
-			clock.advance(denialMost - 1)
+			clock.advance(maxDenialTTL - 1)
 			requireLookup(t, resolver, "site.test", "192.0.2.1")
 			require.Equal(t, 1, server.count("site.test. AAAA"))
 			clock.advance(1)
@@ -225,7 +225,7 @@ func TestFailuresAreRememberedForASecond(t *testing.T) {
 func TestAddressesThatHaveBecomeTooOldAreNoDenial(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	old := record{{addrs: addresses("192.0.2.1"), askAt: now, until: now}, {askAt: now.Add(time.Hour)}}
+	old := record{{addrs: addresses("192.0.2.1"), nextQueryAt: now, usableUntil: now}, {nextQueryAt: now.Add(time.Hour)}}
 	require.Empty(t, old.addresses(now))
 	require.ErrorIs(t, old.failure("site.test"), ErrTemporary)
 }

@@ -30,8 +30,8 @@ type Error struct {
 	// Temporary is true for ErrTemporary, false for ErrNotFound.
 	Temporary bool
 
-	// Asked is the start of the failed queries, perhaps before this lookup. Zero means no queries.
-	Asked time.Time
+	// QueriedAt is the start of the failed queries, perhaps before this lookup. Zero means no queries.
+	QueriedAt time.Time
 }
 
 func (e *Error) Error() string {

@@ -44,19 +44,19 @@ func (l *limits) wait(ctx context.Context, name string) error {
 		return newLimiter(l.domainRate), false
 	})
 	if err := limiter.Wait(ctx); err != nil {
-		return limited(ctx, err, fmt.Sprintf("more than %g per second for %s", l.domainRate, domain))
+		return limitError(ctx, err, fmt.Sprintf("more than %g per second for %s", l.domainRate, domain))
 	}
 	if err := l.all.Wait(ctx); err != nil {
-		return limited(ctx, err, fmt.Sprintf("more than %g per second in total", float64(l.all.Limit())))
+		return limitError(ctx, err, fmt.Sprintf("more than %g per second in total", float64(l.all.Limit())))
 	}
 	return nil
 }
 
-func limited(ctx context.Context, err error, what string) error {
+func limitError(ctx context.Context, err error, reason string) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s: raise the limit, or resolve fewer names at once", ErrLimited, what)
+	return fmt.Errorf("%w: %s: raise the limit, or resolve fewer names at once", ErrLimited, reason)
 }
 
 // registrable returns the registrable domain of a name, or else the name.

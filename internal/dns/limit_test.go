@@ -56,7 +56,7 @@ func TestLimits(t *testing.T) {
 		server := serve(t, names)
 		resolver, clock := newResolver(t, Config{domainRate: slowest}, server)
 		requireLookup(t, resolver, "two.test", "192.0.2.1")
-		clock.advance(ttlMost)
+		clock.advance(maxCacheTTL)
 		requireLookup(t, resolver, "two.test", "192.0.2.1")
 		require.Equal(t, 1, server.count("two.test. A"))
 	})

@@ -13,8 +13,8 @@ import (
 // maxName bounds names, without the last dot: RFC 1035, section 2.3.4.
 const maxName = 253
 
-// literal parses a host as an address with optional brackets. It is invalid for a name.
-func literal(host string) (netip.Addr, error) {
+// parseLiteral parses a host as an address with optional brackets. It is invalid for a name.
+func parseLiteral(host string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(host, "."), "["), "]"))
 	if err != nil {
 		return netip.Addr{}, nil //nolint:nilerr // then it is a name
@@ -25,8 +25,8 @@ func literal(host string) (netip.Addr, error) {
 	return addr.Unmap(), nil
 }
 
-// special returns the addresses of names that must not be queried: RFC 6761, section 6.3.
-func special(name string) []netip.Addr {
+// specialUseAddrs returns the addresses of names that must not be queried: RFC 6761, section 6.3.
+func specialUseAddrs(name string) []netip.Addr {
 	if top := name[strings.LastIndexByte(name, '.')+1:]; top == "localhost" {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 	}
@@ -38,7 +38,7 @@ type hosts map[string][len(families)][]netip.Addr
 // parseHosts reads a hosts(5) file. It skips invalid lines and addresses with a zone, and keeps the
 // first maxAddrs addresses of a name and family.
 func parseHosts(text []byte) hosts {
-	known := make(hosts)
+	table := make(hosts)
 	for line := range bytes.Lines(text) {
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		fields := strings.Fields(string(line))
@@ -56,12 +56,12 @@ func parseHosts(text []byte) hosts {
 		}
 		for _, field := range fields[1:] {
 			name, err := urls.HostName(field)
-			entry := known[name]
+			entry := table[name]
 			if err == nil && len(entry[family]) < maxAddrs && !slices.Contains(entry[family], addr) {
 				entry[family] = append(entry[family], addr)
-				known[name] = entry
+				table[name] = entry
 			}
 		}
 	}
-	return known
+	return table
 }

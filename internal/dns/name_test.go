@@ -56,7 +56,7 @@ func FuzzHostsOfURLs(f *testing.F) {
 	} {
 		f.Add(host)
 	}
-	r := &Resolver{now: time.Now, hosts: &watched[hosts]{}}
+	r := &Resolver{now: time.Now, hosts: &watchedFile[hosts]{}}
 	f.Fuzz(func(t *testing.T, host string) {
 		u, err := urls.Parse("http://" + host + "/")
 		if err != nil {

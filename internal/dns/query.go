@@ -52,7 +52,7 @@ func (r *Resolver) find(ctx context.Context, name string, qtype uint16) (finding
 func (r *Resolver) walk(ctx context.Context, sys *system, name string, qtype uint16) (finding, error) {
 	chain := newChain(name)
 	for {
-		msg, err := r.ask(ctx, sys, chain.end(), qtype)
+		msg, err := r.queryServers(ctx, sys, chain.end(), qtype)
 		if err != nil {
 			return finding{}, err
 		}
@@ -63,38 +63,38 @@ func (r *Resolver) walk(ctx context.Context, sys *system, name string, qtype uin
 	}
 }
 
-// ask returns the first usable answer. It retries silent servers, but not failing ones.
-func (r *Resolver) ask(ctx context.Context, sys *system, name string, qtype uint16) (*dns.Msg, error) {
+// queryServers returns the first usable answer. It retries silent servers, but not failing ones.
+func (r *Resolver) queryServers(ctx context.Context, sys *system, name string, qtype uint16) (*dns.Msg, error) {
 	pending := sys.order(r.now())
-	var last error
+	var lastErr error
 	for range sys.tries {
 		var silent []*server
 		for _, srv := range pending {
-			msg, err := r.try(ctx, sys, srv, name, qtype)
+			msg, err := r.queryServer(ctx, sys, srv, name, qtype)
 			switch {
 			case err == nil:
 				srv.silentUntil.Store(0)
-				if err = refusal(msg); err == nil {
+				if err = responseError(msg); err == nil {
 					return msg, nil
 				}
 			case ctx.Err() != nil || errors.Is(err, ErrLimited):
-				if last != nil { // the reason for another try
-					err = fmt.Errorf("%w, after %w", err, last)
+				if lastErr != nil { // the reason for another try
+					err = fmt.Errorf("%w, after %w", err, lastErr)
 				}
 				return nil, err
 			default:
-				srv.rest(r.now())
+				srv.markSilent(r.now())
 				silent = append(silent, srv)
 			}
-			last = fmt.Errorf("%s: %w", srv.addr, err)
+			lastErr = fmt.Errorf("%s: %w", srv.addr, err)
 		}
 		pending = silent
 	}
-	return nil, last
+	return nil, lastErr
 }
 
-// try queries one server, over TCP if its answer is too long for UDP.
-func (r *Resolver) try(ctx context.Context, sys *system, srv *server, name string, qtype uint16) (*dns.Msg, error) {
+// queryServer queries one server, over TCP if its answer is too long for UDP.
+func (r *Resolver) queryServer(ctx context.Context, sys *system, srv *server, name string, qtype uint16) (*dns.Msg, error) {
 	for _, network := range []string{"udp", "tcp"} {
 		if err := r.limits.wait(ctx, name); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func exchange(ctx context.Context, timeout time.Duration, network, server string
 	defer cancel()
 	raw, err := new(net.Dialer).DialContext(ctx, network, server)
 	if err != nil {
-		return nil, brief(err)
+		return nil, withoutAddrs(err)
 	}
 	defer raw.Close()
 	// the deadline of ctx also reaches the connection this way
@@ -130,7 +130,7 @@ func exchange(ctx context.Context, timeout time.Duration, network, server string
 
 	conn := &dns.Conn{Conn: raw}
 	if err := conn.WriteMsg(query); err != nil {
-		return nil, brief(err)
+		return nil, withoutAddrs(err)
 	}
 	size, messages := tcpSize, 1
 	if network == "udp" {
@@ -143,7 +143,7 @@ func exchange(ctx context.Context, timeout time.Duration, network, server string
 			return nil, fmt.Errorf("the answer is longer than %d bytes", size)
 		}
 		if err != nil {
-			return nil, brief(err)
+			return nil, withoutAddrs(err)
 		}
 		msg, err := accept(buffer[:n], query)
 		if !errors.Is(err, errStray) {
@@ -153,8 +153,8 @@ func exchange(ctx context.Context, timeout time.Duration, network, server string
 	return nil, errStray
 }
 
-// brief drops the addresses from a network error, because the local port always differs.
-func brief(err error) error {
+// withoutAddrs drops the addresses from a network error, because the local port always differs.
+func withoutAddrs(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
 	}
@@ -166,7 +166,7 @@ func accept(message []byte, query *dns.Msg) (*dns.Msg, error) {
 	msg := new(dns.Msg)
 	// parses header and question even if the rest is broken or truncated
 	err := msg.Unpack(message)
-	if !answers(msg, query) {
+	if !isResponseTo(msg, query) {
 		return nil, errStray
 	}
 	if err != nil && !msg.Truncated {
@@ -175,7 +175,7 @@ func accept(message []byte, query *dns.Msg) (*dns.Msg, error) {
 	return msg, nil
 }
 
-func answers(msg, query *dns.Msg) bool {
+func isResponseTo(msg, query *dns.Msg) bool {
 	if !msg.Response || msg.Id != query.Id || msg.Opcode != dns.OpcodeQuery || len(msg.Question) != 1 {
 		return false
 	}
@@ -183,8 +183,8 @@ func answers(msg, query *dns.Msg) bool {
 	return got.Qtype == want.Qtype && got.Qclass == want.Qclass && strings.EqualFold(got.Name, want.Name)
 }
 
-// refusal returns the reason for an unusable answer, or nil.
-func refusal(msg *dns.Msg) error {
+// responseError returns the reason for an unusable answer, or nil.
+func responseError(msg *dns.Msg) error {
 	switch {
 	case msg.Rcode == dns.RcodeNameError:
 		return nil

@@ -209,7 +209,7 @@ func TestFailOver(t *testing.T) {
 		requireLookup(t, resolver, "next.test", "192.0.2.2")
 		require.Zero(t, first.count("next.test. A"))
 
-		clock.advance(ttlMost)
+		clock.advance(maxCacheTTL)
 		requireLookup(t, resolver, "next.test", "192.0.2.3")
 	})
 
@@ -304,7 +304,7 @@ func TestSearchListIsForSingleLabels(t *testing.T) {
 
 func TestErrorsNameNoLocalPort(t *testing.T) {
 	t.Parallel()
-	err := brief(&net.OpError{Op: "read", Net: "udp", Source: &net.UDPAddr{Port: 4711}, Err: net.ErrClosed})
+	err := withoutAddrs(&net.OpError{Op: "read", Net: "udp", Source: &net.UDPAddr{Port: 4711}, Err: net.ErrClosed})
 	require.NotContains(t, err.Error(), "4711")
 	require.ErrorIs(t, err, net.ErrClosed)
 }

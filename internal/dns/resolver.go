@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// stalePatience is the wait if old addresses are cached: RFC 8767, section 5.
-	stalePatience = 1800 * time.Millisecond
+	// staleTimeout is the wait if old addresses are cached: RFC 8767, section 5.
+	staleTimeout = 1800 * time.Millisecond
 
-	// familyPatience is the wait for the other family: some servers never answer for AAAA.
-	familyPatience = 2 * time.Second
+	// familyTimeout is the wait for the other family: some servers never answer for AAAA.
+	familyTimeout = 2 * time.Second
 )
 
 // Resolver resolves hosts. It is safe for concurrent use.
@@ -29,14 +29,14 @@ type Resolver struct {
 	// hits and misses count lookups with and without a cached answer.
 	hits, misses atomic.Int64
 	flights      singleflight.Group
-	hosts        *watched[hosts]
+	hosts        *watchedFile[hosts]
 	limits       *limits
-	trials       trials
+	probes       probeSample
 	system       func(time.Time) *system
 
 	now func() time.Time
 
-	patience struct{ stale, family time.Duration }
+	timeouts struct{ stale, family time.Duration }
 }
 
 // New returns a Resolver, or the faults of the config, or the error of an unreadable file.
@@ -46,7 +46,7 @@ func New(config Config) (*Resolver, error) {
 	}
 	config = config.withDefaults()
 	r := &Resolver{config: config, now: time.Now}
-	r.patience.stale, r.patience.family = stalePatience, familyPatience
+	r.timeouts.stale, r.timeouts.family = staleTimeout, familyTimeout
 	var err error
 	if r.cache, err = newCache(cacheBytes); err != nil {
 		return nil, err
@@ -75,21 +75,21 @@ func (r *Resolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error
 		return addrs, err
 	}
 	now := r.now()
-	known, _ := r.cache.GetIfPresent(name)
-	if now.Before(known.askAt()) {
+	cached, _ := r.cache.GetIfPresent(name)
+	if now.Before(cached.nextQueryAt()) {
 		r.hits.Add(1)
-		return r.conclude(host, known)
+		return r.addrsOrError(host, cached)
 	}
 	r.misses.Add(1)
-	if known, err = r.fly(ctx, name, known, len(known.addresses(now)) > 0); err != nil {
+	if cached, err = r.awaitFlight(ctx, name, cached, len(cached.addresses(now)) > 0); err != nil {
 		return nil, &Error{Host: host, Temporary: true, Err: err}
 	}
-	return r.conclude(host, known)
+	return r.addrsOrError(host, cached)
 }
 
 // local resolves without a name server, or returns the name to query.
 func (r *Resolver) local(host string) (string, []netip.Addr, error) {
-	addr, err := literal(host)
+	addr, err := parseLiteral(host)
 	if err != nil {
 		return "", nil, &Error{Host: host, Err: err}
 	}
@@ -103,67 +103,67 @@ func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	if entry, ok := r.hosts.get(r.now())[name]; ok {
 		return name, interleave(entry), nil
 	}
-	return name, special(name), nil
+	return name, specialUseAddrs(name), nil
 }
 
-// fly waits for the host's flight, but not long if the known record is usable.
-func (r *Resolver) fly(ctx context.Context, name string, known record, usable bool) (record, error) {
+// awaitFlight waits for the host's flight, but not long if the known record is usable.
+func (r *Resolver) awaitFlight(ctx context.Context, name string, cached record, usable bool) (record, error) {
 	flight := r.flights.DoChan(name, func() (any, error) { return r.resolve(name), nil })
-	var enough <-chan time.Time
+	var timeout <-chan time.Time
 	if usable {
-		timer := time.NewTimer(r.patience.stale)
+		timer := time.NewTimer(r.timeouts.stale)
 		defer timer.Stop()
-		enough = timer.C
+		timeout = timer.C
 	}
 	select {
 	case result := <-flight:
-		known, _ = result.Val.(record)
-		return known, nil
-	case <-enough:
-		return known, nil
+		cached, _ = result.Val.(record)
+		return cached, nil
+	case <-timeout:
+		return cached, nil
 	case <-ctx.Done():
 		return record{}, ctx.Err()
 	}
 }
 
-func (r *Resolver) conclude(host string, known record) ([]netip.Addr, error) {
-	if addrs := known.addresses(r.now()); len(addrs) > 0 {
+func (r *Resolver) addrsOrError(host string, cached record) ([]netip.Addr, error) {
+	if addrs := cached.addresses(r.now()); len(addrs) > 0 {
 		return addrs, nil
 	}
-	return nil, known.failure(host)
+	return nil, cached.failure(host)
 }
 
 // resolve queries the expired families of a host, and caches the answers. No caller cancels it.
 func (r *Resolver) resolve(name string) record {
-	known, _ := r.cache.GetIfPresent(name) // again: a flight may have landed since
+	cached, _ := r.cache.GetIfPresent(name) // again: a flight may have landed since
 	now := r.now()
 	ctx, cancel := context.WithTimeout(context.Background(), r.config.timeout)
 	defer cancel()
 	var found [len(families)]finding
 	var errs [len(families)]error
-	var asking sync.WaitGroup
+	var queries sync.WaitGroup
 	for i, qtype := range families {
-		if now.Before(known[i].askAt) {
+		if now.Before(cached[i].nextQueryAt) {
 			continue
 		}
-		asking.Go(func() {
+		queries.Go(func() {
 			found[i], errs[i] = r.find(ctx, name, qtype)
 			if len(found[i].addrs) > 0 {
-				time.AfterFunc(r.patience.family, cancel)
+				time.AfterFunc(r.timeouts.family, cancel)
 			}
 		})
 	}
-	asking.Wait()
+	queries.Wait()
 
-	r.learn(name, known, found, errs, now)
-	next := known
+	r.reportResults(name, cached, found, errs, now)
+	next := cached
 	for i := range families {
-		if !now.Before(known[i].askAt) {
+		if !now.Before(cached[i].nextQueryAt) {
 			other := 1 - i
-			otherHas := len(found[other].addrs) > 0 || known[other].usable(now)
-			next[i] = r.remember(known[i], found[i], errs[i], otherHas)
+			hasOtherFamily := len(found[other].addrs) > 0 || cached[other].usable(now)
+			next[i] = r.updateAnswer(cached[i], found[i], errs[i], hasOtherFamily)
 			if errs[i] != nil {
-				next[i].asked = now
+				next[i].queriedAt = now
 			}
 		}
 	}
@@ -171,24 +171,24 @@ func (r *Resolver) resolve(name string) record {
 	return next
 }
 
-// learn records whether the name servers work: one family's answer is enough.
-func (r *Resolver) learn(name string, known record, found [len(families)]finding, errs [len(families)]error, asked time.Time) {
+// reportResults records whether the name servers work: one family's answer is enough.
+func (r *Resolver) reportResults(name string, cached record, found [len(families)]finding, errs [len(families)]error, startedAt time.Time) {
 	failed := 0
 	for i, f := range found {
 		if len(f.addrs) > 0 {
-			r.trials.keep(name, asked.Add(f.ttl))
+			r.probes.add(name, startedAt.Add(f.ttl))
 		}
 		switch {
-		case asked.Before(known[i].askAt): // this family was not queried
+		case startedAt.Before(cached[i].nextQueryAt): // this family was not queried
 		case errs[i] == nil:
-			r.trials.tell(name, nil, false)
+			r.probes.report(name, nil, false)
 			return
 		default:
 			failed++
 		}
 	}
 	if failed == len(families) {
-		r.trials.tell(name, errors.Join(errs[:]...), len(known[0].addrs)+len(known[1].addrs) > 0)
+		r.probes.report(name, errors.Join(errs[:]...), len(cached[0].addrs)+len(cached[1].addrs) > 0)
 	}
 }
 

@@ -143,7 +143,7 @@ func TestLookupSharesFlights(t *testing.T) {
 			"slow.test.": blocks(came, release, gives("slow.test. 60 IN A 192.0.2.1")),
 		})
 		resolver, _ := newResolver(t, Config{}, server)
-		resolver.patience.stale = time.Nanosecond // matters only to who has old addresses
+		resolver.timeouts.stale = time.Nanosecond // matters only to who has old addresses
 		var callers sync.WaitGroup
 		for range 50 {
 			callers.Go(func() { requireLookup(t, resolver, "slow.test", "192.0.2.1") })
@@ -199,7 +199,7 @@ func TestLookupEndsWithoutTheOtherFamily(t *testing.T) {
 	})
 	// were the other family waited for, this test would not end
 	resolver, _ := newResolver(t, Config{timeout: time.Hour, tryTimeout: time.Hour}, server)
-	resolver.patience.family = time.Millisecond
+	resolver.timeouts.family = time.Millisecond
 	requireLookup(t, resolver, "site.test", "192.0.2.1")
 	requireLookup(t, resolver, "site.test", "192.0.2.1")
 	require.Equal(t, 1, server.count("site.test. A"))
@@ -221,12 +221,12 @@ func TestHostsFileGoesFirst(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, []byte("192.0.2.9 added.test\n"), 0o600))
 	requireLookup(t, resolver, "added.test", "192.0.2.1")
-	clock.advance(fileCheck)
+	clock.advance(fileCheckInterval)
 	requireLookup(t, resolver, "added.test", "192.0.2.9")
 	requireLookup(t, resolver, "site.test", "192.0.2.1")
 
 	require.NoError(t, os.Remove(path))
-	clock.advance(fileCheck)
+	clock.advance(fileCheckInterval)
 	requireLookup(t, resolver, "added.test", "192.0.2.1")
 }
 

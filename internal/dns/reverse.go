@@ -23,21 +23,22 @@ type Name struct {
 	Err   error
 }
 
-// Leads reports whether the name has the address, which confirms it: forward-confirmed reverse DNS.
-func (n Name) Leads(addr netip.Addr) bool { return slices.Contains(n.Addrs, addr.Unmap()) }
+// ResolvesTo reports whether the name has the address, which confirms it: forward-confirmed reverse
+// DNS.
+func (n Name) ResolvesTo(addr netip.Addr) bool { return slices.Contains(n.Addrs, addr.Unmap()) }
 
 // Reverse queries at most 8 names of an address (PTR records) and their addresses, within 10
 // seconds, without the cache and the hosts file. The error is an *Error; ErrNotFound means no name.
 func (r *Resolver) Reverse(ctx context.Context, addr netip.Addr) ([]Name, error) {
 	addr = addr.Unmap().WithZone("")
-	asked, err := dns.ReverseAddr(addr.String())
+	reverseName, err := dns.ReverseAddr(addr.String())
 	if err != nil {
 		return nil, &Error{Host: addr.String(), Err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.config.timeout)
 	defer cancel()
 	sys := r.system(r.now())
-	hosts, err := r.pointers(ctx, sys, asked)
+	hosts, err := r.pointers(ctx, sys, reverseName)
 	if err != nil {
 		return nil, &Error{Host: addr.String(), Temporary: !errors.Is(err, ErrAliases), Err: err}
 	}
@@ -63,8 +64,8 @@ func (r *Resolver) Reverse(ctx context.Context, addr netip.Addr) ([]Name, error)
 func (r *Resolver) pointers(ctx context.Context, sys *system, name string) ([]string, error) {
 	chain := newChain(name)
 	for {
-		asked := chain.end()
-		msg, err := r.ask(ctx, sys, asked, dns.TypePTR)
+		question := chain.end()
+		msg, err := r.queryServers(ctx, sys, question, dns.TypePTR)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +73,7 @@ func (r *Resolver) pointers(ctx context.Context, sys *system, name string) ([]st
 		if err := chain.follow(msg.Answer); err != nil {
 			return nil, err
 		}
-		if hosts := chain.hosts(msg.Answer); len(hosts) > 0 || chain.end() == asked || msg.Rcode == dns.RcodeNameError {
+		if hosts := chain.hosts(msg.Answer); len(hosts) > 0 || chain.end() == question || msg.Rcode == dns.RcodeNameError {
 			return hosts, nil
 		}
 		// terminates, because the chain has grown and its length is bounded

@@ -41,8 +41,8 @@ func TestReverse(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, names, 2)
 	require.Equal(t, Name{Host: "crawl-1.bot.test", Addrs: addresses("192.0.2.1")}, names[0])
-	require.True(t, names[0].Leads(netip.MustParseAddr("::ffff:192.0.2.1")))
-	require.False(t, names[1].Leads(netip.MustParseAddr("192.0.2.1")))
+	require.True(t, names[0].ResolvesTo(netip.MustParseAddr("::ffff:192.0.2.1")))
+	require.False(t, names[1].ResolvesTo(netip.MustParseAddr("192.0.2.1")))
 
 	names, err = ask(v6)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestReverse(t *testing.T) {
 	names, err = ask("192.0.2.6")
 	require.NoError(t, err)
 	require.ErrorIs(t, names[0].Err, errNoName)
-	require.False(t, names[0].Leads(netip.MustParseAddr("192.0.2.6")))
+	require.False(t, names[0].ResolvesTo(netip.MustParseAddr("192.0.2.6")))
 
 	names, err = ask("192.0.2.9")
 	require.NoError(t, err)

@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// fileSize bounds the bytes read of a system file.
-	fileSize = 4 << 20
+	// maxFileBytes bounds the bytes read of a system file.
+	maxFileBytes = 4 << 20
 
-	// fileCheck is the interval for checking a file for changes.
-	fileCheck = 5 * time.Second
+	// fileCheckInterval is the interval for checking a file for changes.
+	fileCheckInterval = 5 * time.Second
 
 	// maxSearch, maxSystemTries and maxSystemWait bound options of resolv.conf, as glibc does.
 	maxSearch      = 6
 	maxSystemTries = 5
 	maxSystemWait  = 30 // seconds
 
-	// serverRest is the rest of a silent server, which is queried last meanwhile.
-	serverRest = 30 * time.Second
+	// silentServerPause is the rest of a silent server, which is queried last meanwhile.
+	silentServerPause = 30 * time.Second
 
 	systemPort = "53"
 )
@@ -38,11 +38,14 @@ const (
 type server struct {
 	addr string
 
-	// silentUntil is the end of serverRest, in Unix nanoseconds; 0 means that the server answered.
+	// silentUntil is the end of silentServerPause, in Unix nanoseconds; 0 means that the server
+	// answered.
 	silentUntil atomic.Int64
 }
 
-func (s *server) rest(now time.Time) { s.silentUntil.Store(now.Add(serverRest).UnixNano()) }
+func (s *server) markSilent(now time.Time) {
+	s.silentUntil.Store(now.Add(silentServerPause).UnixNano())
+}
 
 type system struct {
 	servers []*server
@@ -109,20 +112,20 @@ func (c Config) systemOf(text []byte) *system {
 	}
 }
 
-// watched is the content of a system file, which is read again after a change.
-type watched[T any] struct {
+// watchedFile is the content of a system file, which is read again after a change.
+type watchedFile[T any] struct {
 	path  string
 	parse func([]byte) T // gets nil if the file is missing
 
-	mu      sync.Mutex
-	value   T
-	checked time.Time
-	changed time.Time // modification time of the file
-	size    int64
+	mu         sync.Mutex
+	value      T
+	checkedAt  time.Time
+	modifiedAt time.Time // modification time of the file
+	size       int64
 }
 
-func watch[T any](path string, now time.Time, parse func([]byte) T) (*watched[T], error) {
-	w := &watched[T]{path: path, parse: parse, checked: now}
+func watch[T any](path string, now time.Time, parse func([]byte) T) (*watchedFile[T], error) {
+	w := &watchedFile[T]{path: path, parse: parse, checkedAt: now}
 	w.value = parse(nil)
 	if err := w.load(); err != nil {
 		return nil, fmt.Errorf("dns: read %s: %w", path, err)
@@ -130,13 +133,13 @@ func watch[T any](path string, now time.Time, parse func([]byte) T) (*watched[T]
 	return w, nil
 }
 
-func (w *watched[T]) get(now time.Time) T {
+func (w *watchedFile[T]) get(now time.Time) T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now.Sub(w.checked) < fileCheck {
+	if now.Sub(w.checkedAt) < fileCheckInterval {
 		return w.value
 	}
-	w.checked = now
+	w.checkedAt = now
 	if err := w.load(); err != nil {
 		return w.value // unreadable for now: keep the old value
 	}
@@ -144,41 +147,41 @@ func (w *watched[T]) get(now time.Time) T {
 }
 
 // load reads the file if it has changed.
-func (w *watched[T]) load() error {
+func (w *watchedFile[T]) load() error {
 	info, err := os.Stat(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if w.size > 0 {
-			w.value, w.changed, w.size = w.parse(nil), time.Time{}, 0
+			w.value, w.modifiedAt, w.size = w.parse(nil), time.Time{}, 0
 		}
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if info.ModTime().Equal(w.changed) && info.Size() == w.size {
+	if info.ModTime().Equal(w.modifiedAt) && info.Size() == w.size {
 		return nil
 	}
 	text, err := readStart(w.path)
 	if err != nil {
 		return err
 	}
-	w.value, w.changed, w.size = w.parse(text), info.ModTime(), info.Size()
+	w.value, w.modifiedAt, w.size = w.parse(text), info.ModTime(), info.Size()
 	return nil
 }
 
-// readStart returns the complete lines within the first fileSize bytes.
+// readStart returns the complete lines within the first maxFileBytes bytes.
 func readStart(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, fileSize+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > fileSize {
-		text = text[:bytes.LastIndexByte(text[:fileSize], '\n')+1]
+	if len(text) > maxFileBytes {
+		text = text[:bytes.LastIndexByte(text[:maxFileBytes], '\n')+1]
 	}
 	return text, nil
 }

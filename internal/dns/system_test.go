@@ -70,14 +70,14 @@ func TestSystemServersFollowTheFile(t *testing.T) {
 	require.Equal(t, "192.0.2.1:53", system(began).servers[0].addr)
 
 	require.NoError(t, os.WriteFile(path, []byte("nameserver 192.0.2.20\n"), 0o600))
-	require.Equal(t, "192.0.2.1:53", system(began.Add(fileCheck - 1)).servers[0].addr)
-	changed := system(began.Add(fileCheck))
+	require.Equal(t, "192.0.2.1:53", system(began.Add(fileCheckInterval - 1)).servers[0].addr)
+	changed := system(began.Add(fileCheckInterval))
 	require.Equal(t, "192.0.2.20:53", changed.servers[0].addr)
-	require.Same(t, changed, system(began.Add(2*fileCheck)), "what is known of a server outlasts a look at the file")
+	require.Same(t, changed, system(began.Add(2*fileCheckInterval)), "what is known of a server outlasts a look at the file")
 
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.Mkdir(path, 0o700))
-	require.Same(t, changed, system(began.Add(3*fileCheck)), "an unreadable file leaves what was read before")
+	require.Same(t, changed, system(began.Add(3*fileCheckInterval)), "an unreadable file leaves what was read before")
 }
 
 func TestOrderPutsRestingServersLast(t *testing.T) {
@@ -92,20 +92,20 @@ func TestOrderPutsRestingServersLast(t *testing.T) {
 		return strings.Join(list, "")
 	}
 	require.Equal(t, "abc", order(now))
-	sys.servers[0].rest(now)
-	sys.servers[1].rest(now)
+	sys.servers[0].markSilent(now)
+	sys.servers[1].markSilent(now)
 	require.Equal(t, "cab", order(now))
-	require.Equal(t, "abc", order(now.Add(serverRest)))
+	require.Equal(t, "abc", order(now.Add(silentServerPause)))
 }
 
 func TestReadStartKeepsWholeLines(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hosts")
 	line := "192.0.2.1 site.test\n"
-	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat(line, fileSize/len(line)+10)), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat(line, maxFileBytes/len(line)+10)), 0o600))
 	text, err := readStart(path)
 	require.NoError(t, err)
-	require.LessOrEqual(t, len(text), fileSize)
-	require.Greater(t, len(text), fileSize-len(line))
+	require.LessOrEqual(t, len(text), maxFileBytes)
+	require.Greater(t, len(text), maxFileBytes-len(line))
 	require.Zero(t, len(text)%len(line))
 }

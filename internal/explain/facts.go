@@ -63,23 +63,23 @@ func explainState(w *Why, d report.Domain) {
 		status += " (" + d.Reason + ")"
 	}
 	pending := Count(d.Pending, "page")
-	if d.PendingMore {
+	if d.HasMorePending {
 		pending = "more than " + pending
 	}
 	w.addf("%s; %s pending", status, pending)
-	for _, c := range Telling(d.Controls) {
+	for _, c := range EffectiveControls(d.Controls) {
 		w.addf("%s", Control(c, w.zone))
 	}
 	if d.Forgotten != nil {
-		w.addf("%s", Forgotten(*d.Forgotten, w.zone))
+		w.addf("%s", ErasureSummary(*d.Forgotten, w.zone))
 	}
 	if d.Moved != nil {
-		w.addf("history: %s", Moved(*d.Moved, w.zone))
+		w.addf("history: %s", MovedHistory(*d.Moved, w.zone))
 	}
 	if time.Until(d.DeferredUntil) > 0 {
 		w.addf("the domain is deferred until %s", StampIn(d.DeferredUntil, w.zone))
 	}
-	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == reasons.InFlight && w.running {
+	if left := time.Until(d.SlotFree); left > 0 && d.SlotReason == reasons.InFlight && w.hasWorker {
 		w.addf("a request to the domain is in flight, and ends by %s at the latest", StampIn(d.SlotFree, w.zone))
 	} else if left > 0 {
 		w.addf("the domain may not be requested before %s, in %s: %s",
@@ -117,15 +117,15 @@ func explainUsage(w *Why, r report.Page) {
 		return
 	}
 	for _, purpose := range []settings.Purpose{settings.PurposeSearch, settings.PurposeAITrain, settings.PurposeArchive} {
-		if allowed, why := usage.Allows(purpose, p); !allowed {
-			w.addf("%s", why)
+		if allowed, reason := usage.Allows(purpose, p); !allowed {
+			w.addf("%s", reason)
 		}
 	}
-	if indexable, why := usage.Indexable(p, time.Now()); !indexable {
-		w.addf("%s", why)
+	if indexable, reason := usage.Indexable(p, time.Now()); !indexable {
+		w.addf("%s", reason)
 	}
-	if follow, why := usage.FollowLinks(p); !follow {
-		w.addf("%s", why)
+	if follow, reason := usage.FollowLinks(p); !follow {
+		w.addf("%s", reason)
 	}
 	if p.Terms != "" {
 		w.addf("%s", OneLine("the site has terms of service: "+p.Terms))
@@ -148,7 +148,7 @@ func explainLinked(ctx context.Context, store Store, name string, page *urls.URL
 	}
 	rep, err := store.Page(ctx, name, url)
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.answerUnwanted(facts, NotKnown)
+		w.explainUnwanted(facts, UnknownPage)
 		return w, nil
 	}
 	if err != nil {
@@ -156,39 +156,39 @@ func explainLinked(ctx context.Context, store Store, name string, page *urls.URL
 	}
 	if page != nil {
 		w.Page = &rep
-		w.answerUnwanted(facts, notWanted(rep))
+		w.explainUnwanted(facts, unwantedReason(rep))
 		explainImage(&w, rep)
 	} else {
-		many := Count(known, "page")
+		count := Count(known, "page")
 		if known >= report.FrontierBound {
-			many = "at least " + many
+			count = "at least " + count
 		}
-		w.answerUnwanted(facts, "known only from links, to "+many+" of the domain; no run requests it")
-		w.addf("of %s: %s", url, notWanted(rep))
+		w.explainUnwanted(facts, "known only from links, to "+count+" of the domain; no run requests it")
+		w.addf("of %s: %s", url, unwantedReason(rep))
 	}
 	explainFinders(&w, rep)
 	return w, nil
 }
 
-// notWanted explains a page of no run, known from links or as an image.
-func notWanted(p report.Page) string {
+// unwantedReason explains a page of no run, known from links or as an image.
+func unwantedReason(p report.Page) string {
 	if p.Image != nil && p.LinksIn == 0 {
-		const answer = "known as an image, but no run requests it: "
+		const summary = "known as an image, but no run requests it: "
 		if p.Image.Discovery == crawl.DiscoveryIcon {
-			return answer + "icons are not requested"
+			return summary + "icons are not requested"
 		}
-		return answer + "its host exceeded the run's image_scope or limits when the page that names it was read"
+		return summary + "its host exceeded the run's image_scope or limits when the page that names it was read"
 	}
-	const answer = "known from links, but no run requests it: "
+	const summary = "known from links, but no run requests it: "
 	if p.LinksIn > 0 && p.NoFollowIn == p.LinksIn {
-		return answer + "every link to it says nofollow"
+		return summary + "every link to it says nofollow"
 	}
 	for _, f := range p.Finders {
 		if reason := decide.NotFollowed(f); reason != "" {
-			return answer + reason
+			return summary + reason
 		}
 	}
-	return answer + "the link to it was not followed when it was read; seed the page to crawl it"
+	return summary + "the link to it was not followed when it was read; seed the page to crawl it"
 }
 
 // explainFinders explains why each run that found a page skips it.
@@ -208,7 +208,7 @@ func explainImage(w *Why, p report.Page) {
 	if p.Image == nil {
 		return
 	}
-	w.addf("%s", ImageNamed(*p.Image))
+	w.addf("%s", ImagePageCount(*p.Image))
 	switch i := *p.Image; {
 	case i.Problem != "":
 		w.addf("the last fetch returned no usable image: %s", i.Problem)
@@ -217,19 +217,19 @@ func explainImage(w *Why, p report.Page) {
 	}
 }
 
-// ImageNamed counts the pages that name an image.
-func ImageNamed(i report.Image) string {
+// ImagePageCount counts the pages that name an image.
+func ImagePageCount(i report.Image) string {
 	if i.Pages == 0 {
 		return "no page names it as an image any more"
 	}
-	what, many := "an image", Count(i.Pages, "page")
+	noun, count := "an image", Count(i.Pages, "page")
 	if i.Discovery == crawl.DiscoveryIcon {
-		what = "an icon"
+		noun = "an icon"
 	}
 	if i.Pages >= report.ImagePagesBound {
-		many = "at least " + many
+		count = "at least " + count
 	}
-	return fmt.Sprintf("named as %s by %s, first %s", what, many, i.Source)
+	return fmt.Sprintf("named as %s by %s, first %s", noun, count, i.Source)
 }
 
 // ImageContent describes the recorded content of an image.

@@ -53,30 +53,30 @@ func Tally(t report.Totals) string {
 
 // ImageTotals counts images, which have no outcomes. It is empty without images.
 func ImageTotals(t report.Totals) string {
-	if t.ImagesFound == 0 && t.ImagesAsked == 0 && t.ImagesStored == 0 {
+	if t.ImagesFound == 0 && t.ImageRequests == 0 && t.ImagesStored == 0 {
 		return ""
 	}
 	return fmt.Sprintf("named %s, %s, %d recorded",
-		Count(t.ImagesFound, "time"), Count(t.ImagesAsked, "request"), t.ImagesStored)
+		Count(t.ImagesFound, "time"), Count(t.ImageRequests, "request"), t.ImagesStored)
 }
 
 // Summary reports the state of a run. took is the time for call: the totals of a run or a command.
-func Summary(p report.Progress, call report.Totals, took time.Duration) string {
+func Summary(p report.Progress, totals report.Totals, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
 	if p.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", OneLine(p.Reason))
 	}
 	fmt.Fprintf(&b, " after %s: %s of %s, %s, %s\n", took.Round(100*time.Millisecond),
-		Count(call.Success, "page"), Count(p.Domains, "domain"), Count(call.Requests(), "request"), Size(call.Bytes))
-	fmt.Fprintf(&b, "  %s%s\n", Outcomes(call), failures(call))
-	if images := ImageTotals(call); images != "" {
+		Count(totals.Success, "page"), Count(p.Domains, "domain"), Count(totals.Requests(), "request"), Size(totals.Bytes))
+	fmt.Fprintf(&b, "  %s%s\n", Outcomes(totals), failures(totals))
+	if images := ImageTotals(totals); images != "" {
 		fmt.Fprintf(&b, "  images: %s\n", images)
 	}
-	for _, line := range notRead(call) {
+	for _, line := range unreadReasons(totals) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
-	if p.Attempts() > call.Attempts() {
+	if p.Attempts() > totals.Attempts() {
 		fmt.Fprintf(&b, "  all calls: %s\n", WholeRun(p.Totals))
 	}
 	if p.Pending > 0 {
@@ -86,7 +86,7 @@ func Summary(p report.Progress, call report.Totals, took time.Duration) string {
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, line := range keptBack(p) {
+	for _, line := range limitNotices(p) {
 		fmt.Fprintf(&b, "  %s\n", OneLine(line))
 	}
 	return b.String()
@@ -97,32 +97,32 @@ func WholeRun(t report.Totals) string {
 	return fmt.Sprintf("%s, %s, %s; %s", Count(t.Success, "page"), Count(t.Requests(), "request"), Size(t.Bytes), Tally(t))
 }
 
-// notRead explains pages without a request and responses without content, with remedies.
-func notRead(t report.Totals) []string {
+// unreadReasons explains pages without a request and responses without content, with remedies.
+func unreadReasons(t report.Totals) []string {
 	var lines []string
 	for _, rule := range t.SkipRules() {
-		what, became := "page", "skipped"
+		noun, outcome := "page", "skipped"
 		row := rule.Reason.Row()
-		switch row.Of { //nolint:exhaustive // the others are of pages
+		switch row.Subject { //nolint:exhaustive // the others are of pages
 		case reasons.Image:
-			what = "image"
+			noun = "image"
 		case reasons.Answer:
-			what, became = "response", "without content"
+			noun, outcome = "response", "without content"
 		}
-		line := fmt.Sprintf("%s %s: %s", Count(rule.Pages, what), became, rule.Reason)
+		line := fmt.Sprintf("%s %s: %s", Count(rule.Pages, noun), outcome, rule.Reason)
 		if row.Remedy != "" {
 			line += " (" + SkipRule(rule) + ")"
 		}
 		lines = append(lines, line)
 	}
 	if t.BlockedRobots > 0 {
-		lines = append(lines, Count(t.BlockedRobots, "page")+" not requested: "+robotsForbid+" (mosey why URL shows the line)")
+		lines = append(lines, Count(t.BlockedRobots, "page")+" not requested: "+robotsForbidReason+" (mosey why URL shows the line)")
 	}
 	return lines
 }
 
-// keptBack names the limits of a run.
-func keptBack(p report.Progress) []string {
+// limitNotices names the limits of a run.
+func limitNotices(p report.Progress) []string {
 	if p.Detail == nil {
 		return nil
 	}
@@ -132,10 +132,10 @@ func keptBack(p report.Progress) []string {
 			lines = append(lines, fmt.Sprintf("and %d more: mosey status %s lists them", total-shown, p.Name))
 		}
 	}
-	for _, t := range p.Troubled {
-		lines = append(lines, Troubled(t))
+	for _, t := range p.Obstacles {
+		lines = append(lines, DomainFailure(t))
 	}
-	more(p.TroubledTotal, len(p.Troubled))
+	more(p.ObstacleTotal, len(p.Obstacles))
 	for _, f := range p.Forbidden {
 		lines = append(lines, f.Domain+": "+OneLine(Control(f.Control, time.Local)))
 	}
@@ -146,10 +146,10 @@ func keptBack(p report.Progress) []string {
 	return lines
 }
 
-// Troubled describes the failure of a domain, and its end.
-func Troubled(t report.Troubled) string {
+// DomainFailure describes the failure of a domain, and its end.
+func DomainFailure(t report.Obstacle) string {
 	until := Stamp(t.Until)
-	if t.State == report.TroubledRobots {
+	if t.State == report.ObstacleRobots {
 		return fmt.Sprintf("%s: robots.txt is unreachable. Mosey requests it again from %s on, or at once after mosey retry %s: %s",
 			t.Name, until, t.Domain, OneLine(t.Reason))
 	}
@@ -163,7 +163,7 @@ func Outage(o crawl.Outage, zone *time.Location) string {
 }
 
 // Wait describes the wait of an active domain.
-func Wait(w report.Waiting, now time.Time) string {
+func Wait(w report.WaitingDomain, now time.Time) string {
 	switch left := w.Until.Sub(now); {
 	case w.InFlight:
 		return "a request to " + w.Domain + " is in flight"
@@ -183,8 +183,8 @@ func NoWorker(seen time.Time, zone *time.Location) string {
 	return "No worker has run since " + StampIn(seen, zone)
 }
 
-// unattended reports that no worker serves a run, and how to resume it; empty if one does.
-func unattended(p report.Progress, zone *time.Location) string {
+// noWorkerNotice reports that no worker serves a run, and how to resume it; empty if one does.
+func noWorkerNotice(p report.Progress, zone *time.Location) string {
 	if p.Workers > 0 {
 		return ""
 	}
@@ -215,8 +215,8 @@ func Moves(p report.Progress, now time.Time) (lines []string) {
 	if p.Status != crawl.RunRunning {
 		return lines
 	}
-	if gone := unattended(p, now.Location()); gone != "" {
-		return append(append(lines, gone), standsStill(p, now)...)
+	if noWorker := noWorkerNotice(p, now.Location()); noWorker != "" {
+		return append(append(lines, noWorker), idleReasons(p, now)...)
 	}
 	if p.Limited != nil {
 		lines = append(lines, Limited(*p.Limited))
@@ -225,7 +225,7 @@ func Moves(p report.Progress, now time.Time) (lines []string) {
 	for _, wait := range p.Waiting {
 		lines = append(lines, Wait(wait, now))
 	}
-	return append(lines, standsStill(p, now)...)
+	return append(lines, idleReasons(p, now)...)
 }
 
 // Limited reports that requests wait for the limit of all workers.
@@ -240,31 +240,31 @@ func Limited(u report.FleetUse) string {
 
 // KeywordsWaiting counts the pages that are not searchable yet.
 func KeywordsWaiting(waiting int) string {
-	many := Count(int64(waiting), "page")
+	count := Count(int64(waiting), "page")
 	if waiting >= report.KeywordsBound {
-		many += " or more"
+		count += " or more"
 	}
-	return many + " fetched but not searchable yet: a worker indexes them within seconds, or later while the crawl is faster"
+	return count + " fetched but not searchable yet: a worker indexes them within seconds, or later while the crawl is faster"
 }
 
-// standsStill explains why a run does not request domains, and until when.
-func standsStill(p report.Progress, now time.Time) (lines []string) {
+// idleReasons explains why a run does not request domains, and until when.
+func idleReasons(p report.Progress, now time.Time) (lines []string) {
 	switch {
-	case p.OpensAt.After(now):
-		lines = append(lines, "the request window of the run is closed"+Until(p.OpensAt, now.Location()))
+	case p.WindowOpensAt.After(now):
+		lines = append(lines, "the request window of the run is closed"+Until(p.WindowOpensAt, now.Location()))
 	case p.Due > 0 && p.Workers == 0:
 		lines = append(lines, Count(p.Due, "domain")+" due")
-	case p.Due > 0 && p.Active == 0 && now.Sub(p.LookedAt) > 2*time.Minute:
+	case p.Due > 0 && p.Active == 0 && now.Sub(p.CheckedAt) > 2*time.Minute:
 		lines = append(lines, fmt.Sprintf("%s due, but no worker crawls: run mosey up, or mosey crawl --run %s", Count(p.Due, "domain"), p.Name))
-	case p.Due >= crawl.LeftBound:
+	case p.Due >= crawl.RemainingWorkBound:
 		lines = append(lines, fmt.Sprintf("%d domains or more are due and wait for capacity (max_active_domains)", p.Due))
 	case p.Due > 0:
 		lines = append(lines, Count(p.Due, "domain")+" due, starting within a minute")
 	case p.Active > 0 || len(p.NotDue) > 0:
-	case p.Spent != "" || spentPages(p):
-		lines = append(lines, fmt.Sprintf("a budget of the run is spent (max_%s)", cmp.Or(string(p.Spent), "pages")))
-	case p.Elsewhere > 0:
-		lines = append(lines, Count(p.Elsewhere, "domain")+" of this run alternate with other runs")
+	case p.SpentBudget != "" || isPageLimitReached(p):
+		lines = append(lines, fmt.Sprintf("a budget of the run is spent (max_%s)", cmp.Or(string(p.SpentBudget), "pages")))
+	case p.ClaimedElsewhere > 0:
+		lines = append(lines, Count(p.ClaimedElsewhere, "domain")+" of this run alternate with other runs")
 	case p.Pending > 0:
 		lines = append(lines, Count(p.Pending, "page")+" pending")
 	default:
@@ -272,15 +272,15 @@ func standsStill(p report.Progress, now time.Time) (lines []string) {
 	}
 	for _, n := range p.NotDue {
 		lines = append(lines, fmt.Sprintf("%s not requested%s: %s (such as %s)",
-			Count(n.Domains, "domain"), Until(n.Until, now.Location()), NotDue(n.Reason), OneLine(n.Domain)))
+			Count(n.Domains, "domain"), Until(n.Until, now.Location()), NotDueReason(n.Reason), OneLine(n.Domain)))
 	}
 	return lines
 }
 
-// spentPages reports whether a run has requested its maximum of pages.
-func spentPages(p report.Progress) bool {
-	most := p.Settings.MaxPages
-	return most != nil && *most >= 0 && p.PagesStarted >= *most
+// isPageLimitReached reports whether a run has requested its maximum of pages.
+func isPageLimitReached(p report.Progress) bool {
+	limit := p.Settings.MaxPages
+	return limit != nil && *limit >= 0 && p.PagesStarted >= *limit
 }
 
 // Until names the end of a wait. It is empty if at is zero, which means unknown.
@@ -291,11 +291,13 @@ func Until(at time.Time, zone *time.Location) string {
 	return " until " + StampIn(at, zone)
 }
 
-// NotDue explains why a domain is not due.
-func NotDue(why reasons.Reason) string { return cmp.Or(why.Row().Words, string(why)) }
+// NotDueReason explains why a domain is not due.
+func NotDueReason(reason reasons.Reason) string {
+	return cmp.Or(reason.Row().Explanation, string(reason))
+}
 
 // Attempt describes the state of an attempt in a word or two.
-func Attempt(c report.Crawl) string {
+func Attempt(c report.Attempt) string {
 	switch {
 	case c.Skipped != "" && c.Outcome == crawl.OutcomeSuccess:
 		return fmt.Sprintf("%s %d, nothing extracted (%s)", c.Outcome, c.StatusCode, c.Skipped)

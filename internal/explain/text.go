@@ -16,8 +16,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Roughly formats a span in two of its units.
-func Roughly(d time.Duration) string {
+// ApproxDuration formats a span in two of its units.
+func ApproxDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d >= 365*day:
@@ -70,8 +70,8 @@ func StampIn(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format(time.DateTime + " MST")
 }
 
-// NotKnown describes a page that is not stored.
-const NotKnown = "unknown: the page was never seeded, and no crawled page links to it"
+// UnknownPage describes a page that is not stored.
+const UnknownPage = "unknown: the page was never seeded, and no crawled page links to it"
 
 // Control describes a person's decision.
 func Control(c crawl.Control, zone *time.Location) string {
@@ -81,15 +81,15 @@ func Control(c crawl.Control, zone *time.Location) string {
 	if pages < 0 {
 		budget = "any number of pages"
 	}
-	what := map[crawl.ControlType]string{
+	label := map[crawl.ControlType]string{
 		crawl.ControlPause:  "paused",
 		crawl.ControlStop:   "stopped until it is seeded again",
-		crawl.ControlBlock:  "it is " + cmp.Or(c.Listed(), "blocked in all runs"),
+		crawl.ControlBlock:  "it is " + cmp.Or(c.ListLabel(), "blocked in all runs"),
 		crawl.ControlDelay:  "minimum delay " + one.Delay().String(),
 		crawl.ControlBudget: "budget per run: " + budget,
 		crawl.ControlWindow: windowLine("requests only", one.Window(), zone),
 	}[c.Type]
-	line := fmt.Sprintf("%s: set by %s on %s", what, c.SetBy, StampIn(c.SetAt, zone))
+	line := fmt.Sprintf("%s: set by %s on %s", label, c.SetBy, StampIn(c.SetAt, zone))
 	if !c.Until.IsZero() {
 		line += ", until " + StampIn(c.Until, zone)
 	}
@@ -99,31 +99,31 @@ func Control(c crawl.Control, zone *time.Location) string {
 	return OneLine(line)
 }
 
-// Forgotten reports whether the contents of a domain's pages were erased.
-func Forgotten(f report.Forgotten, zone *time.Location) string {
+// ErasureSummary reports whether the contents of a domain's pages were erased.
+func ErasureSummary(f report.ErasureRequest, zone *time.Location) string {
 	line := "the contents of its pages up to then were erased on " + StampIn(f.DoneAt, zone)
 	if f.DoneAt.IsZero() {
 		line = fmt.Sprintf("the contents of its pages are not all erased yet: mosey block %s --reason TEXT --forget continues", f.Domain)
 	}
-	return OneLine(fmt.Sprintf("%s; requested by %s on %s: %s", line, f.By, StampIn(f.AskedAt, zone), f.Reason))
+	return OneLine(fmt.Sprintf("%s; requested by %s on %s: %s", line, f.RequestedBy, StampIn(f.RequestedAt, zone), f.Reason))
 }
 
-// Moved describes the part of a domain's history that is in files.
-func Moved(m report.Moved, zone *time.Location) string {
+// MovedHistory describes the part of a domain's history that is in files.
+func MovedHistory(m report.MovedHistory, zone *time.Location) string {
 	return fmt.Sprintf("attempts since %s are in the database; %s of its domain before that moved to files (mosey export crawls --move)",
 		StampIn(m.Before, zone), Count(m.Attempts, "attempt"))
 }
 
-// Telling drops controls without an effect: a delay of zero and an empty window.
-func Telling(cs crawl.Controls) crawl.Controls {
+// EffectiveControls drops controls without an effect: a delay of zero and an empty window.
+func EffectiveControls(cs crawl.Controls) crawl.Controls {
 	return slices.DeleteFunc(slices.Clone(cs), func(c crawl.Control) bool {
 		one := crawl.Controls{c}
 		return c.Type == crawl.ControlDelay && one.Delay() == 0 || c.Type == crawl.ControlWindow && one.Window() == ""
 	})
 }
 
-func windowLine(what, text string, zone *time.Location) string {
-	line := what + " " + text
+func windowLine(label, text string, zone *time.Location) string {
+	line := label + " " + text
 	w, err := politeness.ParseWindows(text)
 	if err != nil {
 		return line + ": " + err.Error()
@@ -132,7 +132,7 @@ func windowLine(what, text string, zone *time.Location) string {
 	if wait := w.Wait(now); wait > 0 {
 		return fmt.Sprintf("%s: not before %s", line, StampIn(now.Add(wait), zone))
 	}
-	if closes, ok := w.Closes(now); ok {
+	if closes, ok := w.NextClosing(now); ok {
 		return fmt.Sprintf("%s: now, until %s", line, StampIn(closes, zone))
 	}
 	return line + ": now"
@@ -141,12 +141,12 @@ func windowLine(what, text string, zone *time.Location) string {
 // Change describes a change of a run: the old and the new values, and the reason.
 func Change(c crawl.RunChange, zone *time.Location) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(c.Value)) {
-		was := ""
-		if old, had := c.Was[name]; had {
-			was = settings.Text(name, old) + " → "
+	for _, name := range slices.Sorted(maps.Keys(c.NewValues)) {
+		oldValue := ""
+		if old, hasOld := c.OldValues[name]; hasOld {
+			oldValue = settings.Text(name, old) + " → "
 		}
-		parts = append(parts, name+"="+was+settings.Text(name, c.Value[name]))
+		parts = append(parts, name+"="+oldValue+settings.Text(name, c.NewValues[name]))
 	}
 	if !c.Until.IsZero() {
 		parts = append(parts, "until "+StampIn(c.Until, zone))
@@ -158,29 +158,29 @@ func Change(c crawl.RunChange, zone *time.Location) string {
 func Run(p report.Progress, now time.Time) string {
 	switch p.Status {
 	case crawl.RunPaused:
-		return sentence("Run %s is paused%s%s", p.Name, because(p.Reason), Until(p.PausedUntil, now.Location()))
+		return sentence("Run %s is paused%s%s", p.Name, reasonClause(p.Reason), Until(p.PausedUntil, now.Location()))
 	case crawl.RunStopped:
-		return sentence("Run %s is stopped%s: mosey resume continues it", p.Name, because(p.Reason))
+		return sentence("Run %s is stopped%s: mosey resume continues it", p.Name, reasonClause(p.Reason))
 	case crawl.RunDone:
-		return sentence("Run %s is done%s", p.Name, because(p.Reason))
+		return sentence("Run %s is done%s", p.Name, reasonClause(p.Reason))
 	case crawl.RunRunning:
 	}
-	if gone := unattended(p, now.Location()); gone != "" {
-		return sentence("Run %s waits. %s", p.Name, gone)
+	if noWorker := noWorkerNotice(p, now.Location()); noWorker != "" {
+		return sentence("Run %s waits. %s", p.Name, noWorker)
 	}
 	if len(p.Outages) > 0 {
 		return sentence("Run %s waits: the network %s", p.Name, Outage(p.Outages[0], now.Location()))
 	}
 	if p.Active == 0 {
-		if lines := standsStill(p, now); len(lines) > 0 {
+		if lines := idleReasons(p, now); len(lines) > 0 {
 			return sentence("Run %s waits: %s", p.Name, strings.Join(lines, "; "))
 		}
 	}
-	what := fmt.Sprintf("Run %s crawls: %s active, %s in flight", p.Name, Count(p.Active, "domain"), Count(p.InFlight, "request"))
+	activity := fmt.Sprintf("Run %s crawls: %s active, %s in flight", p.Name, Count(p.Active, "domain"), Count(p.InFlight, "request"))
 	if p.InFlight == 0 && len(p.Waiting) > 0 && !p.Waiting[0].InFlight {
-		what += "; waiting: " + Wait(p.Waiting[0], now)
+		activity += "; waiting: " + Wait(p.Waiting[0], now)
 	}
-	return sentence("%s", what)
+	return sentence("%s", activity)
 }
 
 // Overall describes the activity of all runs together.
@@ -216,14 +216,14 @@ func Overall(runs []report.Progress, now time.Time) string {
 
 // BudgetUse describes the used part of a budget.
 func BudgetUse(b report.BudgetUse) string {
-	used, most := strconv.FormatInt(b.Used, 10), Count(b.Most, "request")
+	used, limit := strconv.FormatInt(b.Used, 10), Count(b.Limit, "request")
 	switch b.Setting {
 	case "max_bytes":
-		used, most = Size(b.Used), Size(b.Most)
+		used, limit = Size(b.Used), Size(b.Limit)
 	case "max_time":
-		used, most = Roughly(time.Duration(b.Used)*time.Millisecond), Roughly(time.Duration(b.Most)*time.Millisecond)
+		used, limit = ApproxDuration(time.Duration(b.Used)*time.Millisecond), ApproxDuration(time.Duration(b.Limit)*time.Millisecond)
 	}
-	return fmt.Sprintf("%s of %s (%s)", used, most, b.Setting)
+	return fmt.Sprintf("%s of %s (%s)", used, limit, b.Setting)
 }
 
 // Rate formats a number of pages a second, or a minute or an hour if it is below one.
@@ -237,27 +237,27 @@ func Rate(perSecond float64) string {
 	return fmt.Sprintf("%.1f per hour", perSecond*3600)
 }
 
-// Ends estimates the end of the pending pages. It is empty if that is unknown.
-func Ends(r report.Run, now time.Time) string {
+// EstimatedEnd estimates the end of the pending pages. It is empty if that is unknown.
+func EstimatedEnd(r report.Run, now time.Time) string {
 	if r.ETA <= 0 {
 		return ""
 	}
 	left := time.Duration(r.ETA)
-	return fmt.Sprintf("about %s, in %s, if no more pages are found", StampIn(now.Add(left), now.Location()), Roughly(left))
+	return fmt.Sprintf("about %s, in %s, if no more pages are found", StampIn(now.Add(left), now.Location()), ApproxDuration(left))
 }
 
-const robotsForbid = "forbidden by robots.txt or another signal of their publisher"
+const robotsForbidReason = "forbidden by robots.txt or another signal of their publisher"
 
 // SkipRule explains why pages were skipped, and how to have them requested.
 func SkipRule(r report.SkipRule) string {
 	if r.Reason == reasons.Reason(crawl.OutcomeBlockedRobots) {
-		return robotsForbid
+		return robotsForbidReason
 	}
 	row := r.Reason.Row()
-	return strings.Join(slices.DeleteFunc([]string{row.Words, row.Remedy}, func(s string) bool { return s == "" }), "; ")
+	return strings.Join(slices.DeleteFunc([]string{row.Explanation, row.Remedy}, func(s string) bool { return s == "" }), "; ")
 }
 
-func because(reason string) string {
+func reasonClause(reason string) string {
 	if reason == "" {
 		return ""
 	}

@@ -41,8 +41,8 @@ type Why struct {
 	Page   *report.Page   `json:"-"`
 
 	zone *time.Location // zone of the times
-	// running is set while a worker runs.
-	running bool
+	// hasWorker is set while a worker runs.
+	hasWorker bool
 }
 
 func (w *Why) addf(format string, args ...any) {
@@ -57,7 +57,7 @@ type PageStore interface {
 // FindPage returns the page that a person named. A name without a scheme means https, or http if
 // only that page is stored.
 func FindPage(ctx context.Context, store PageStore, name urls.Name) (urls.URL, error) {
-	if !name.Bare {
+	if !name.Schemeless {
 		return name.Page, nil
 	}
 	plain, err := name.Page.WithHTTP()
@@ -95,8 +95,8 @@ func Of(ctx context.Context, store Store, name string, page *urls.URL, zone *tim
 	for _, o := range outages {
 		w.addf("the network %s", Outage(o, zone))
 	}
-	w.running = use.Running > 0
-	if !w.running && dom.Pending > 0 {
+	w.hasWorker = use.Running > 0
+	if !w.hasWorker && dom.Pending > 0 {
 		w.addf("%s", NoWorker(use.SeenAt, w.zone))
 	}
 	if use.Full() && dom.Claimed != "" {
@@ -128,12 +128,12 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 	}
 	d := decide.Decide(full, facts.Now)
 	w.Answer = w.answer(d, facts.Now)
-	if d.Do == decide.Finish && d.Reason == reasons.Scheduled && d.Until.IsZero() {
+	if d.Action == decide.Finish && d.Reason == reasons.Scheduled && d.Until.IsZero() {
 		w.Answer = "complete: no running run has a page of the domain left to request"
 	}
-	if d.Do == decide.Request && dom.Claimed == "" {
+	if d.Action == decide.Request && dom.Claimed == "" {
 		w.Answer = "due: the run requests it within seconds"
-		if !w.running {
+		if !w.hasWorker {
 			w.Answer = "due: the run requests it as soon as a worker runs"
 		}
 	}
@@ -141,8 +141,8 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 		w.addf("next page: %s, in run %s", d.Crawl.URL, d.Run.Name)
 	}
 	for _, r := range facts.Runs {
-		if r.Waits != "" && (d.Run == nil || r.ID != d.Run.ID) {
-			w.addf("run %s does not request the domain%s: %s", r.Name, Until(r.Due, w.zone), NotDue(r.Waits))
+		if r.WaitReason != "" && (d.Run == nil || r.ID != d.Run.ID) {
+			w.addf("run %s does not request the domain%s: %s", r.Name, Until(r.Due, w.zone), NotDueReason(r.WaitReason))
 		}
 	}
 	if len(dom.Robots) == 0 {
@@ -161,7 +161,7 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 	}
 	rep, err := store.Page(ctx, u.Domain(), u.String())
 	if errors.Is(err, crawl.ErrNotFound) {
-		w.answerUnwanted(facts, NotKnown)
+		w.explainUnwanted(facts, UnknownPage)
 		return nil
 	}
 	if err != nil {
@@ -193,21 +193,21 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 		return err
 	}
 	last := lastAttempt(rep.Crawls)
-	forbidden, isForbidden := forbids(facts)
+	forbidden, isForbidden := forbiddingControl(facts)
 	unwanted := ""
 	switch {
 	case next != nil:
 	case rep.Trap.Rule != "" && rep.FetchedAt.IsZero():
 		unwanted = "not crawled: the page is probably part of a crawler trap"
 	case last == nil:
-		unwanted = notWanted(rep)
+		unwanted = unwantedReason(rep)
 	}
 	switch {
 	case next != nil && next.Reason == reasons.InFlight,
 		next != nil && !isForbidden && (last == nil || rankOf(*next) < rankNever):
 		w.Answer = w.answer(*next, facts.Now)
 	case unwanted != "":
-		w.answerUnwanted(facts, unwanted)
+		w.explainUnwanted(facts, unwanted)
 	case isForbidden:
 		w.Answer = w.answer(forbidden, facts.Now)
 	default:
@@ -222,7 +222,7 @@ func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.
 func nextDecision(
 	ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts,
 ) (next *decide.Decision, err error) {
-	told := false
+	explained := false
 	for _, run := range facts.Runs {
 		if run.Crawl == nil {
 			continue
@@ -233,12 +233,12 @@ func nextDecision(
 		if err != nil {
 			return nil, err
 		}
-		if r := full.Ruling; r != nil && !told {
-			told = true // the runs read the same robots.txt
+		if r := full.Ruling; r != nil && !explained {
+			explained = true // the runs read the same robots.txt
 			w.addf("%s", Ruling(*r))
 		}
 		d := decide.Crawl(full, facts.Now)
-		if d.Do == decide.Done {
+		if d.Action == decide.Done {
 			continue
 		}
 		if next == nil || cmp.Or(cmp.Compare(rankOf(d), rankOf(*next)), d.Until.Compare(next.Until)) < 0 {
@@ -253,7 +253,7 @@ const rankNever = 4
 
 // rankOf orders decisions about one page: the first to take effect has the lowest rank.
 func rankOf(d decide.Decision) int {
-	switch d.Do {
+	switch d.Action {
 	case decide.Request, decide.FetchPrerequisite, decide.Probe:
 		return 0
 	case decide.Wait, decide.DeferOrigin, decide.DeferDomain:
@@ -270,8 +270,8 @@ func rankOf(d decide.Decision) int {
 
 // lastAttempt returns the attempt that ended last, or nil. It ignores skips of a fresh page if
 // there are other attempts.
-func lastAttempt(crawls []report.Crawl) (last *report.Crawl) {
-	fresh := func(c report.Crawl) bool { return c.Skipped == reasons.Fresh || c.Skipped == reasons.MinRefetch }
+func lastAttempt(crawls []report.Attempt) (last *report.Attempt) {
+	fresh := func(c report.Attempt) bool { return c.Skipped == reasons.Fresh || c.Skipped == reasons.MinRefetch }
 	for i, c := range crawls {
 		switch {
 		case c.Outcome == "":
@@ -282,21 +282,22 @@ func lastAttempt(crawls []report.Crawl) (last *report.Crawl) {
 	return last
 }
 
-// forbids returns the person's decision that forbids requests to the domain, if there is one.
-func forbids(facts crawl.Facts) (d decide.Decision, is bool) {
-	if _, is = facts.Domain.Controls.Forbidding(facts.Now); is {
+// forbiddingControl returns the person's decision that forbids requests to the domain, if there is
+// one.
+func forbiddingControl(facts crawl.Facts) (d decide.Decision, found bool) {
+	if _, found = facts.Domain.Controls.FirstForbidding(facts.Now); found {
 		facts.Runs = nil
 		d = decide.Decide(decide.Facts{Facts: facts}, facts.Now)
 	}
-	return d, is
+	return d, found
 }
 
-// answerUnwanted explains why no run has a page or a domain. A person's decision about the domain
+// explainUnwanted explains why no run has a page or a domain. A person's decision about the domain
 // comes first: it applies even if the page is seeded.
-func (w *Why) answerUnwanted(facts crawl.Facts, why string) {
-	w.Answer = why
-	if d, is := forbids(facts); is {
-		w.Answer = w.answer(d, facts.Now) + "; " + why
+func (w *Why) explainUnwanted(facts crawl.Facts, reason string) {
+	w.Answer = reason
+	if d, is := forbiddingControl(facts); is {
+		w.Answer = w.answer(d, facts.Now) + "; " + reason
 	}
 }
 
@@ -305,35 +306,35 @@ func (w *Why) answer(d decide.Decision, now time.Time) string {
 	if !d.Until.IsZero() {
 		until = fmt.Sprintf(" until %s, in %s", StampIn(d.Until, w.zone), d.Until.Sub(now).Round(100*time.Millisecond))
 	}
-	switch d.Do {
+	switch d.Action {
 	case decide.Request:
 		return "pending: the run will request the page"
 	case decide.FetchPrerequisite, decide.Probe:
-		return "pending: " + d.Why
+		return "pending: " + d.Explanation
 	case decide.Skip:
-		return "pending, but it will be skipped: " + d.Why
+		return "pending, but it will be skipped: " + d.Explanation
 	case decide.Refuse:
-		return "pending, but its publisher forbids it: " + d.Why
+		return "pending, but its publisher forbids it: " + d.Explanation
 	case decide.DeferOrigin:
-		return "pending, but deferred" + until + ": " + d.Why
+		return "pending, but deferred" + until + ": " + d.Explanation
 	case decide.DeferDomain:
 		return "not crawled" + until + ": the domain is deferred (" + string(d.Reason) + ")"
 	case decide.Wait, decide.Finish, decide.Done:
 	}
-	wait := d.Do == decide.Wait
+	wait := d.Action == decide.Wait
 	switch {
-	case wait && d.Reason == reasons.InFlight && !w.running:
+	case wait && d.Reason == reasons.InFlight && !w.hasWorker:
 		return "pending: the worker ended during a request to the domain"
 	case wait && d.Reason == reasons.InFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
 		return "pending: another request to the domain is in flight"
 	case wait && d.Reason == reasons.InFlight:
-		return "in flight: " + d.Why
+		return "in flight: " + d.Explanation
 	case wait && d.Until.IsZero(), !wait && d.Reason == reasons.Scheduled:
-		return "waiting" + until + ": " + d.Why
+		return "waiting" + until + ": " + d.Explanation
 	case wait, d.Reason == reasons.Window:
-		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Why, d.Reason)
+		return fmt.Sprintf("waiting%s: %s (%s)", until, d.Explanation, d.Reason)
 	}
-	return "not crawled" + until + ": " + d.Why
+	return "not crawled" + until + ": " + d.Explanation
 }
 
 // Ruling describes robots.txt's decision about a page, and the line that decides.

@@ -26,9 +26,9 @@ type Column struct {
 	Name string
 	Type Type
 	Null bool // values may be missing
-	// Few is set if there are few distinct values: a Parquet file names each once.
-	Few bool
-	Doc string // a line about the meaning of the values
+	// LowCardinality is set if there are few distinct values: a Parquet file names each once.
+	LowCardinality bool
+	Doc            string // a line about the meaning of the values
 }
 
 // value is one value of a column. Fields of other types are zero.
@@ -51,8 +51,8 @@ func declare[R any](t Type, null bool, name, doc string, get func(*R) value) col
 	return column[R]{Column{Name: name, Type: t, Null: null, Doc: doc}, get}
 }
 
-func few[R any](c column[R]) column[R] {
-	c.Few = true
+func lowCardinality[R any](c column[R]) column[R] {
+	c.LowCardinality = true
 	return c
 }
 

@@ -13,11 +13,11 @@ type Export struct {
 	Kind   Table
 	Format Format
 	Filter report.ExportFilter
-	// Asked is the person's filter, for instance --since as 30d. Only the same filter can resume an
-	// export.
-	Asked map[string]string
-	Force bool           // replaces existing files
-	Watch func(Progress) // called after each batch, if it is set
+	// FilterArgs is the person's filter, for instance --since as 30d. Only the same filter can resume
+	// an export.
+	FilterArgs map[string]string
+	Force      bool           // replaces existing files
+	OnProgress func(Progress) // called after each batch, if it is set
 
 	progress Progress
 }
@@ -39,7 +39,7 @@ type Written struct {
 
 // ToWriter writes all rows to w. It returns an error if w is a closed pipe.
 func (e *Export) ToWriter(ctx context.Context, w io.Writer) (Progress, error) {
-	enc, err := e.Format.encoder(&counted{to: w, bytes: &e.progress.Bytes}, e.Kind.Columns())
+	enc, err := e.Format.encoder(&countingWriter{out: w, bytes: &e.progress.Bytes}, e.Kind.Columns())
 	if err != nil {
 		return e.progress, err
 	}
@@ -47,7 +47,7 @@ func (e *Export) ToWriter(ctx context.Context, w io.Writer) (Progress, error) {
 		if err := b.each(enc.write); err != nil {
 			return err
 		}
-		e.wrote(b)
+		e.reportBatch(b)
 		return enc.flush()
 	})
 	if err == nil {
@@ -56,20 +56,20 @@ func (e *Export) ToWriter(ctx context.Context, w io.Writer) (Progress, error) {
 	return e.progress, err
 }
 
-func (e *Export) wrote(b batch) {
+func (e *Export) reportBatch(b batch) {
 	e.progress.Rows += int64(b.rows)
-	if e.Watch != nil {
-		e.Watch(e.progress)
+	if e.OnProgress != nil {
+		e.OnProgress(e.progress)
 	}
 }
 
-type counted struct {
-	to    io.Writer
+type countingWriter struct {
+	out   io.Writer
 	bytes *int64
 }
 
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.out.Write(p)
 	*c.bytes += int64(n)
 	return n, err
 }
@@ -135,8 +135,8 @@ const (
 	Provenance Table = "provenance"
 )
 
-// declared lists each table once, with the source of its rows.
-var declared = []struct {
+// tableSources lists each table once, with the source of its rows.
+var tableSources = []struct {
 	table  Table
 	source source
 }{
@@ -151,8 +151,8 @@ var declared = []struct {
 
 // Tables lists the tables.
 func Tables() []Table {
-	tables := make([]Table, len(declared))
-	for i, d := range declared {
+	tables := make([]Table, len(tableSources))
+	for i, d := range tableSources {
 		tables[i] = d.table
 	}
 	return tables
@@ -190,7 +190,7 @@ type batch struct {
 }
 
 func (k Table) source() source {
-	for _, d := range declared {
+	for _, d := range tableSources {
 		if d.table == k {
 			return d.source
 		}

@@ -22,12 +22,12 @@ const RowsPerFileMin = 10_000
 // current file. It returns crawl.ErrInvalid for a directory with other files of an export, unless
 // Force is set.
 func (e *Export) ToDir(ctx context.Context, dir string, rowsPerFile int64) (Progress, error) {
-	err := e.inDir(dir, func(m *manifest) error { return e.toDir(ctx, dir, rowsPerFile, m) })
+	err := e.withLockedDir(dir, func(m *manifest) error { return e.toDir(ctx, dir, rowsPerFile, m) })
 	return e.progress, err
 }
 
-// inDir calls do with the manifest of a directory, while it excludes other exports.
-func (e *Export) inDir(dir string, do func(*manifest) error) (err error) {
+// withLockedDir calls do with the manifest of a directory, while it excludes other exports.
+func (e *Export) withLockedDir(dir string, do func(*manifest) error) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (e *Export) toDir(ctx context.Context, dir string, rowsPerFile int64, m *ma
 	case err == nil:
 		err = d.end()
 	case ctx.Err() != nil && d.part != nil && d.part.rows > 0:
-		err = errors.Join(err, d.roll())
+		err = errors.Join(err, d.completeFile())
 	case d.part != nil:
 		err = errors.Join(err, d.part.abandon())
 	}
@@ -83,7 +83,7 @@ func (d *directory) add(b batch) error {
 		return nil
 	}
 	if d.part != nil && d.part.rows+int64(b.rows) > d.rowsPerFile {
-		if err := d.roll(); err != nil {
+		if err := d.completeFile(); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func (d *directory) open() (err error) {
 	return err
 }
 
-// roll completes the file and records it in the manifest.
-func (d *directory) roll() error {
+// completeFile completes the file and records it in the manifest.
+func (d *directory) completeFile() error {
 	p := d.part
 	if p == nil {
 		return nil
@@ -122,20 +122,20 @@ func (d *directory) end() error {
 			return err
 		}
 	}
-	if err := d.roll(); err != nil {
+	if err := d.completeFile(); err != nil {
 		return err
 	}
-	d.manifest.Whole = true
+	d.manifest.Complete = true
 	return d.manifest.save(d.dir)
 }
 
-// partEnd is the end of the name of a partial file.
-const partEnd = ".part"
+// partialSuffix is the end of the name of a partial file.
+const partialSuffix = ".part"
 
 // ToFile writes all rows to a file, which appears only when it is complete. It returns
 // crawl.ErrInvalid for an existing file, unless Force is set.
 func (e *Export) ToFile(ctx context.Context, path string) (Progress, error) {
-	if err := e.vacant(path); err != nil {
+	if err := e.checkVacant(path); err != nil {
 		return e.progress, err
 	}
 	f, err := e.create(path)
@@ -149,8 +149,8 @@ func (e *Export) ToFile(ctx context.Context, path string) (Progress, error) {
 	return e.progress, e.finish(f)
 }
 
-// vacant reports why a file must not be written here.
-func (e *Export) vacant(path string) error {
+// checkVacant reports why a file must not be written here.
+func (e *Export) checkVacant(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -175,12 +175,12 @@ type part struct {
 }
 
 func (e *Export) create(path string) (*part, error) {
-	file, err := os.Create(path + partEnd)
+	file, err := os.Create(path + partialSuffix)
 	if err != nil {
 		return nil, err
 	}
 	p := &part{path: path, file: file}
-	if p.enc, err = e.Format.encoder(&counted{to: file, bytes: &p.bytes}, e.Kind.Columns()); err != nil {
+	if p.enc, err = e.Format.encoder(&countingWriter{out: file, bytes: &p.bytes}, e.Kind.Columns()); err != nil {
 		return nil, errors.Join(err, p.abandon())
 	}
 	return p, nil
@@ -194,7 +194,7 @@ func (e *Export) add(p *part, b batch) error {
 	p.rows += int64(b.rows)
 	p.next = b.next
 	e.progress.Bytes += p.bytes - before
-	e.wrote(b)
+	e.reportBatch(b)
 	return nil
 }
 
@@ -212,7 +212,7 @@ func (e *Export) finish(p *part) error {
 	if err := p.file.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(p.path+partEnd, p.path); err != nil {
+	if err := os.Rename(p.path+partialSuffix, p.path); err != nil {
 		return err
 	}
 	if err := files.SyncDirectory(filepath.Dir(p.path)); err != nil {
@@ -223,5 +223,5 @@ func (e *Export) finish(p *part) error {
 }
 
 func (p *part) abandon() error {
-	return errors.Join(p.file.Close(), os.Remove(p.path+partEnd))
+	return errors.Join(p.file.Close(), os.Remove(p.path+partialSuffix))
 }

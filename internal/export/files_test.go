@@ -20,7 +20,7 @@ const perFile = export.RowsPerFileMin
 
 // links exports many rows to a directory.
 func links(s stored) *export.Export {
-	return &export.Export{Store: s, Kind: export.Links, Format: export.JSONL, Asked: map[string]string{"--since": "30d"}}
+	return &export.Export{Store: s, Kind: export.Links, Format: export.JSONL, FilterArgs: map[string]string{"--since": "30d"}}
 }
 
 // requireLinks asserts that a directory has each row once, in files of a bounded number
@@ -77,7 +77,7 @@ func TestDirectory(t *testing.T) {
 		dir := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
 		x := links(stored{rows: 45_000, batch: 3000})
-		x.Watch = func(p export.Progress) {
+		x.OnProgress = func(p export.Progress) {
 			if p.Rows == 12_000 {
 				cancel()
 			}
@@ -125,7 +125,7 @@ func TestDirectory(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		x := links(stored{rows: 45_000, batch: 3000})
 		x.Filter.Since = noon
-		x.Watch = func(export.Progress) { cancel() }
+		x.OnProgress = func(export.Progress) { cancel() }
 		_, err := x.ToDir(ctx, dir, perFile)
 		require.ErrorIs(t, err, context.Canceled)
 		x = links(stored{rows: 45_000, batch: 3000})
@@ -206,7 +206,7 @@ func TestDirectory(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		x := links(stored{rows: 10, batch: 3})
-		x.Watch = func(export.Progress) {
+		x.OnProgress = func(export.Progress) {
 			_, err := links(stored{}).ToDir(t.Context(), dir, perFile)
 			require.ErrorContains(t, err, "another export is writing links to "+dir)
 		}
@@ -235,7 +235,7 @@ func TestFile(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "links.jsonl")
 		x := links(s)
-		x.Watch = func(export.Progress) { require.NoFileExists(t, path) }
+		x.OnProgress = func(export.Progress) { require.NoFileExists(t, path) }
 		p, err := x.ToFile(t.Context(), path)
 		require.NoError(t, err)
 		require.Equal(t, export.Progress{Rows: 10, Bytes: p.Bytes, Files: 1}, p)
@@ -258,7 +258,7 @@ func TestFile(t *testing.T) {
 		dir := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
 		x := links(s)
-		x.Watch = func(export.Progress) { cancel() }
+		x.OnProgress = func(export.Progress) { cancel() }
 		_, err := x.ToFile(ctx, filepath.Join(dir, "links.jsonl"))
 		require.ErrorIs(t, err, context.Canceled)
 		entries, err := os.ReadDir(dir)

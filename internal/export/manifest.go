@@ -19,13 +19,13 @@ import (
 
 // manifest lists the complete files of an export in a directory: KIND.json.
 type manifest struct {
-	Kind    Table               `json:"kind"`
-	Format  Format              `json:"format"`
-	Asked   map[string]string   `json:"arguments"`
-	Filter  report.ExportFilter `json:"filter"`
-	Columns []string            `json:"columns"`
-	Files   []file              `json:"files"`
-	Whole   bool                `json:"complete"` // nothing is missing
+	Kind       Table               `json:"kind"`
+	Format     Format              `json:"format"`
+	FilterArgs map[string]string   `json:"arguments"`
+	Filter     report.ExportFilter `json:"filter"`
+	Columns    []string            `json:"columns"`
+	Files      []file              `json:"files"`
+	Complete   bool                `json:"complete"` // nothing is missing
 }
 
 type file struct {
@@ -38,7 +38,7 @@ type file struct {
 
 // manifest reads the manifest of a directory, or begins one.
 func (e *Export) manifest(dir string) (*manifest, error) {
-	fresh := &manifest{Kind: e.Kind, Format: e.Format, Asked: e.Asked, Filter: e.Filter, Files: []file{}}
+	fresh := &manifest{Kind: e.Kind, Format: e.Format, FilterArgs: e.FilterArgs, Filter: e.Filter, Files: []file{}}
 	for _, c := range e.Kind.Columns() {
 		fresh.Columns = append(fresh.Columns, c.Name+" "+string(c.Type))
 	}
@@ -50,7 +50,7 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 		return fresh, errors.Join(fresh.save(dir), fresh.sweep(dir))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if found, err := fresh.unlisted(dir); err != nil || len(found) > 0 {
+		if found, err := fresh.unlistedFiles(dir); err != nil || len(found) > 0 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s has %s without %s.json, which names the files of an export: "+
 				"name another directory, or start over with --force", crawl.ErrInvalid, dir, strings.Join(found, ", "), e.Kind))
 		}
@@ -63,43 +63,43 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 		return nil, fmt.Errorf("%w: %s cannot be read (%w): name another directory, or start over with --force",
 			crawl.ErrInvalid, path, unreadable)
 	}
-	if err := found.fits(fresh, path); err != nil {
+	if err := found.checkResumable(fresh, path); err != nil {
 		return nil, err
 	}
 	return &found, found.sweep(dir)
 }
 
-// fits returns an error if the export of a manifest cannot resume as now.
-func (m *manifest) fits(now *manifest, path string) error {
-	var why string
+// checkResumable returns an error if the export of a manifest cannot resume as now.
+func (m *manifest) checkResumable(current *manifest, path string) error {
+	var reason string
 	switch {
-	case m.Kind != now.Kind || m.Format != now.Format || !maps.Equal(m.Asked, now.Asked):
-		why = fmt.Sprintf("belongs to an export of %s, not of %s: repeat the same command", m, now)
+	case m.Kind != current.Kind || m.Format != current.Format || !maps.Equal(m.FilterArgs, current.FilterArgs):
+		reason = fmt.Sprintf("belongs to an export of %s, not of %s: repeat the same command", m, current)
 		if m.Filter.Movable {
-			why += ", or name another directory: these rows may exist nowhere else"
+			reason += ", or name another directory: these rows may exist nowhere else"
 		}
-	case !slices.Equal(m.Columns, now.Columns):
-		why = "belongs to another version of Mosey with other columns: name another directory"
-	case m.Whole && !m.moves():
-		why = fmt.Sprintf("lists a complete export of %d files: name another directory", len(m.Files))
+	case !slices.Equal(m.Columns, current.Columns):
+		reason = "belongs to another version of Mosey with other columns: name another directory"
+	case m.Complete && !m.hasRowsToDelete():
+		reason = fmt.Sprintf("lists a complete export of %d files: name another directory", len(m.Files))
 	default:
 		return nil
 	}
 	if !m.Filter.Movable {
-		why += ", or start over with --force"
+		reason += ", or start over with --force"
 	}
-	return fmt.Errorf("%w: %s %s", crawl.ErrInvalid, path, why)
+	return fmt.Errorf("%w: %s %s", crawl.ErrInvalid, path, reason)
 }
 
-// moves reports whether rows of its files must still be deleted.
-func (m *manifest) moves() bool {
+// hasRowsToDelete reports whether rows of its files must still be deleted.
+func (m *manifest) hasRowsToDelete() bool {
 	return m.Filter.Movable && slices.ContainsFunc(m.Files, func(f file) bool { return !f.Moved })
 }
 
 func (m *manifest) String() string {
 	words := []string{string(m.Kind), "--format " + string(m.Format)}
-	for _, name := range slices.Sorted(maps.Keys(m.Asked)) {
-		words = append(words, name+" "+m.Asked[name])
+	for _, name := range slices.Sorted(maps.Keys(m.FilterArgs)) {
+		words = append(words, name+" "+m.FilterArgs[name])
 	}
 	return strings.Join(words, " ")
 }
@@ -110,7 +110,7 @@ func (m *manifest) save(dir string) (err error) {
 		return err
 	}
 	path := filepath.Join(dir, string(m.Kind)+".json")
-	out, err := os.Create(path + partEnd)
+	out, err := os.Create(path + partialSuffix)
 	if err != nil {
 		return err
 	}
@@ -121,15 +121,15 @@ func (m *manifest) save(dir string) (err error) {
 	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(path+partEnd, path); err != nil {
+	if err := os.Rename(path+partialSuffix, path); err != nil {
 		return err
 	}
 	return files.SyncDirectory(dir)
 }
 
-// numbered reports whether a file is of this kind of export, partial or not, in any format.
-func (m *manifest) numbered(name string) bool {
-	name = strings.TrimSuffix(name, partEnd)
+// isNumberedFile reports whether a file is of this kind of export, partial or not, in any format.
+func (m *manifest) isNumberedFile(name string) bool {
+	name = strings.TrimSuffix(name, partialSuffix)
 	format, err := FormatOf(name)
 	if err != nil {
 		return false
@@ -138,11 +138,11 @@ func (m *manifest) numbered(name string) bool {
 	return is && len(number) >= 5 && strings.Trim(number, "0123456789") == ""
 }
 
-func (m *manifest) unlisted(dir string) (names []string, err error) {
+func (m *manifest) unlistedFiles(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
 		listed := func(f file) bool { return f.Name == entry.Name() }
-		if m.numbered(entry.Name()) && !slices.ContainsFunc(m.Files, listed) {
+		if m.isNumberedFile(entry.Name()) && !slices.ContainsFunc(m.Files, listed) {
 			names = append(names, entry.Name())
 		}
 	}
@@ -151,7 +151,7 @@ func (m *manifest) unlisted(dir string) (names []string, err error) {
 
 // sweep removes the files of an export that was killed or replaced.
 func (m *manifest) sweep(dir string) error {
-	names, err := m.unlisted(dir)
+	names, err := m.unlistedFiles(dir)
 	for _, name := range names {
 		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
 	}

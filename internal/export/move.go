@@ -14,15 +14,15 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 )
 
-// moveStep is the number of rows that one transaction deletes, in milliseconds, so that crawls do
-// not wait long for its locks.
-const moveStep = 500
+// rowsPerDelete is the number of rows that one transaction deletes, in milliseconds, so that crawls
+// do not wait long for its locks.
+const rowsPerDelete = 500
 
 // MoveStore deletes exported crawls.
 type MoveStore interface {
 	// BeginMoving records that crawls completed before an instant may be deleted.
 	BeginMoving(ctx context.Context, before time.Time) error
-	// MoveCrawls deletes at most moveStep crawls and returns the number of existing ones.
+	// MoveCrawls deletes at most rowsPerDelete crawls and returns the number of existing ones.
 	MoveCrawls(ctx context.Context, crawls []report.MovedCrawl) (int64, error)
 }
 
@@ -30,8 +30,8 @@ type MoveStore interface {
 // set. It deletes the rows of a file only after reading the file back. It resumes a stopped or
 // killed call: no row is lost and no row is in two files.
 func (e *Export) Move(ctx context.Context, dir string, rowsPerFile int64, store MoveStore) (Progress, error) {
-	err := e.inDir(dir, func(m *manifest) error {
-		if !m.Whole {
+	err := e.withLockedDir(dir, func(m *manifest) error {
+		if !m.Complete {
 			if err := e.toDir(ctx, dir, rowsPerFile, m); err != nil {
 				return err
 			}
@@ -73,8 +73,8 @@ func (e *Export) moveFile(ctx context.Context, dir string, f *file, store MoveSt
 	return readMoved(path, f.Bytes, func(crawls []report.MovedCrawl) error {
 		n, err := store.MoveCrawls(ctx, crawls)
 		e.progress.Moved += n
-		if e.Watch != nil {
-			e.Watch(e.progress)
+		if e.OnProgress != nil {
+			e.OnProgress(e.progress)
 		}
 		return err
 	})
@@ -96,20 +96,20 @@ func readMoved(path string, size int64, do func([]report.MovedCrawl) error) (err
 		return err
 	}
 	id, ok := p.Schema().Lookup("id")
-	ended, ok2 := p.Schema().Lookup("completed_at")
+	completedColumn, ok2 := p.Schema().Lookup("completed_at")
 	if !ok || !ok2 {
 		return errors.New("it has no attempts")
 	}
-	rows := make([]parquet.Row, moveStep)
+	rows := make([]parquet.Row, rowsPerDelete)
 	for _, group := range p.RowGroups() {
-		if err := readGroup(group, rows, id.ColumnIndex, ended.ColumnIndex, do); err != nil {
+		if err := readGroup(group, rows, id.ColumnIndex, completedColumn.ColumnIndex, do); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readGroup(group parquet.RowGroup, rows []parquet.Row, id, ended int, do func([]report.MovedCrawl) error) (err error) {
+func readGroup(group parquet.RowGroup, rows []parquet.Row, id, completedColumn int, do func([]report.MovedCrawl) error) (err error) {
 	from := group.Rows()
 	defer func() { err = errors.Join(err, from.Close()) }()
 	for {
@@ -119,7 +119,7 @@ func readGroup(group parquet.RowGroup, rows []parquet.Row, id, ended int, do fun
 		}
 		crawls := make([]report.MovedCrawl, n)
 		for i, row := range rows[:n] {
-			crawls[i] = report.MovedCrawl{ID: row[id].Int64(), CompletedAt: time.UnixMicro(row[ended].Int64())}
+			crawls[i] = report.MovedCrawl{ID: row[id].Int64(), CompletedAt: time.UnixMicro(row[completedColumn].Int64())}
 		}
 		if n > 0 {
 			if err := do(crawls); err != nil {

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// groupRows and groupBytes bound a row group, which stays in memory until it is complete.
-	groupRows  = 100_000
-	groupBytes = 64 << 20
-	writeRows  = 256 // for each call of the library
-	// dictionaryBytes bounds the dictionary of a column with more distinct values than expected.
-	dictionaryBytes = 1 << 20
+	// maxGroupRows and maxGroupBytes bound a row group, which stays in memory until it is complete.
+	maxGroupRows  = 100_000
+	maxGroupBytes = 64 << 20
+	rowsPerWrite  = 256 // for each call of the library
+	// maxDictionaryBytes bounds the dictionary of a column with more distinct values than expected.
+	maxDictionaryBytes = 1 << 20
 )
 
 type parquetFile struct {
@@ -33,7 +33,7 @@ func newParquet(w io.Writer, columns []Column) *parquetFile {
 		cols: columns,
 		out: parquet.NewGenericWriter[any](w, parquet.NewSchema("mosey", nodeOf(columns)),
 			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest, Concurrency: 1}),
-			parquet.DictionaryMaxBytes(dictionaryBytes), parquet.DataPageStatistics(true)),
+			parquet.DictionaryMaxBytes(maxDictionaryBytes), parquet.DataPageStatistics(true)),
 	}
 }
 
@@ -70,7 +70,7 @@ func nodeOf(columns []Column) parquet.Node {
 		case Texts:
 			node = parquet.List(parquet.String())
 		}
-		if c.Few {
+		if c.LowCardinality {
 			node = parquet.Encoded(node, &parquet.RLEDictionary)
 		}
 		if c.Null {
@@ -93,8 +93,8 @@ func (p *parquetFile) write(row []value) error {
 	for i, v := range row {
 		*to = p.appendValue(*to, i, v)
 	}
-	if len(p.rows) == writeRows {
-		return p.hand()
+	if len(p.rows) == rowsPerWrite {
+		return p.passRows()
 	}
 	return nil
 }
@@ -132,8 +132,8 @@ func (p *parquetFile) text(s string) parquet.Value {
 	return parquet.ByteArrayValue(p.texts[from:len(p.texts):len(p.texts)])
 }
 
-// hand passes the rows to the library, and ends a large enough row group.
-func (p *parquetFile) hand() error {
+// passRows passes the rows to the library, and ends a large enough row group.
+func (p *parquetFile) passRows() error {
 	if len(p.rows) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (p *parquetFile) hand() error {
 	p.groupRows += len(p.rows)
 	p.groupBytes += len(p.texts)
 	p.rows, p.texts = p.rows[:0], p.texts[:0]
-	if p.groupRows < groupRows && p.groupBytes < groupBytes {
+	if p.groupRows < maxGroupRows && p.groupBytes < maxGroupBytes {
 		return nil
 	}
 	p.groupRows, p.groupBytes = 0, 0
@@ -154,7 +154,7 @@ func (p *parquetFile) hand() error {
 func (p *parquetFile) flush() error { return nil }
 
 func (p *parquetFile) close() error {
-	if err := p.hand(); err != nil {
+	if err := p.passRows(); err != nil {
 		return err
 	}
 	return p.out.Close()

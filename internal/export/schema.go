@@ -14,25 +14,25 @@ func linkColumns() []column[report.LinkRow] {
 	return []column[row]{
 		number("from_id", "`id` of the page with the link", func(r *row) int64 { return r.FromID }),
 		text("from_url", "URL of that page", func(r *row) string { return r.FromURL }),
-		few(text("from_domain", "domain of that page", func(r *row) string { return r.FromDomain })),
+		lowCardinality(text("from_domain", "domain of that page", func(r *row) string { return r.FromDomain })),
 		number("to_id", "`id` of the target page", func(r *row) int64 { return r.ToID }),
 		text("to_url", "URL of the target page", func(r *row) string { return r.URL }),
-		few(text("to_domain", "domain of the target page", func(r *row) string { return r.Domain })),
-		few(text("kind", "`link`, `redirect`, `sitemap` or `feed`", func(r *row) string { return r.Kind })),
+		lowCardinality(text("to_domain", "domain of the target page", func(r *row) string { return r.Domain })),
+		lowCardinality(text("kind", "`link`, `redirect`, `sitemap` or `feed`", func(r *row) string { return r.Kind })),
 		maybeText("anchor", "text of the link", func(r *row) string { return r.Anchor }),
 		flag("nofollow", "whether the link or its page has `nofollow`", func(r *row) bool { return r.NoFollow }),
-		flag("ugc", "whether the link has `ugc`", marked("ugc")),
-		flag("sponsored", "whether the link has `sponsored`", marked("sponsored")),
-		flag("canonical", "whether the target is only the page's canonical URL", marked("canonical")),
-		flag("alternate", "whether the target is only the page in another language", marked("alternate")),
+		flag("ugc", "whether the link has `ugc`", hasMark("ugc")),
+		flag("sponsored", "whether the link has `sponsored`", hasMark("sponsored")),
+		flag("canonical", "whether the target is only the page's canonical URL", hasMark("canonical")),
+		flag("alternate", "whether the target is only the page in another language", hasMark("alternate")),
 		instant("first_seen", "time when the link was first found", func(r *row) time.Time { return r.FirstSeen }),
 		maybeInstant("last_seen", "time when the link was last found", func(r *row) time.Time { return r.LastSeen }),
 		maybeInstant("gone_at", "time when the link was found missing; null while it exists", func(r *row) time.Time { return r.GoneAt }),
 	}
 }
 
-// marked reports whether a link has a mark of crawl.Rel.
-func marked(name string) func(*report.LinkRow) bool {
+// hasMark reports whether a link has a mark of crawl.Rel.
+func hasMark(name string) func(*report.LinkRow) bool {
 	return func(r *report.LinkRow) bool { return slices.Contains(r.Rel, name) }
 }
 
@@ -42,21 +42,21 @@ func crawlColumns() []column[report.CrawlRow] {
 		number("id", "id of the attempt", func(r *row) int64 { return r.ID }),
 		number("page_id", "`id` of the page", func(r *row) int64 { return r.PageID }),
 		maybeNumber("previous_id", "`id` of the previous attempt of the same run", func(r *row) *int64 { return r.PreviousID }),
-		few(text("run", "name of the run", func(r *row) string { return r.Run })),
-		few(text("domain", "requested domain", func(r *row) string { return r.Domain })),
+		lowCardinality(text("run", "name of the run", func(r *row) string { return r.Run })),
+		lowCardinality(text("domain", "requested domain", func(r *row) string { return r.Domain })),
 		text("url", "requested URL", func(r *row) string { return r.URL }),
-		few(text("kind", kinds.Names(), func(r *row) string { return string(r.Kind) })),
+		lowCardinality(text("kind", kinds.Names(), func(r *row) string { return string(r.Kind) })),
 		flag("prerequisite", "whether another page required the attempt", func(r *row) bool { return r.Prerequisite }),
-		few(text("outcome", "`success`, `failed`, `timeout`, `blocked_robots`, `blocked_4xx`, `blocked_5xx`, `skipped`",
+		lowCardinality(text("outcome", "`success`, `failed`, `timeout`, `blocked_robots`, `blocked_4xx`, `blocked_5xx`, `skipped`",
 			func(r *row) string { return string(r.Outcome) })),
 		positive("status_code", "HTTP status", func(r *row) int64 { return int64(r.StatusCode) }),
 		maybeText("error", "error message", func(r *row) string { return r.Error }),
-		few(maybeText("skip_reason", "reason for no request, or for a response without content", func(r *row) string { return r.Skipped })),
-		few(maybeText("unchanged_reason", "evidence that the content is unchanged", func(r *row) string { return r.Unchanged })),
-		few(maybeText("content_type", "Content-Type of the response", func(r *row) string { return r.ContentType })),
+		lowCardinality(maybeText("skip_reason", "reason for no request, or for a response without content", func(r *row) string { return r.Skipped })),
+		lowCardinality(maybeText("unchanged_reason", "evidence that the content is unchanged", func(r *row) string { return r.Unchanged })),
+		lowCardinality(maybeText("content_type", "Content-Type of the response", func(r *row) string { return r.ContentType })),
 		maybeNumber("bytes", "size of the body on the wire", func(r *row) *int64 { return r.Bytes }),
 		flag("truncated", "whether the body was longer than the limit", func(r *row) bool { return r.Truncated }),
-		few(maybeText("ip", "requested address", func(r *row) string { return r.IP })),
+		lowCardinality(maybeText("ip", "requested address", func(r *row) string { return r.IP })),
 		number("depth", "links between a seed and the page", func(r *row) int64 { return int64(r.Depth) }),
 		number("redirects", "redirects since the last link", func(r *row) int64 { return int64(r.Redirects) }),
 		instant("scheduled_for", "time when the attempt was due", func(r *row) time.Time { return r.ScheduledFor }),
@@ -64,18 +64,18 @@ func crawlColumns() []column[report.CrawlRow] {
 		maybeMillis("duration_ms", "duration of the request", func(r *row) *crawl.Millis { return r.Duration }),
 		maybeMillis("delay_ms", "delay of the domain afterwards; null without a request",
 			func(r *row) *crawl.Millis { return r.Delay }),
-		few(maybeText("delay_reason", "reason for the delay", func(r *row) string { return r.DelayReason })),
+		lowCardinality(maybeText("delay_reason", "reason for the delay", func(r *row) string { return r.DelayReason })),
 		maybeMillis("retry_after_ms", "delay that the server requested with Retry-After", func(r *row) *crawl.Millis { return r.RetryAfter }),
 		flag("lost", "whether the worker died or stalled: the request may have been made", func(r *row) bool { return r.Lost }),
-		few(maybeText("worker", "process that made the request: `mosey/VERSION PID@HOST`", func(r *row) string { return r.Worker })),
+		lowCardinality(maybeText("worker", "process that made the request: `mosey/VERSION PID@HOST`", func(r *row) string { return r.Worker })),
 		number("attempt", "number of the attempt in the visit to its page, from 1", func(r *row) int64 { return int64(r.Attempt) }),
-		flag("is_revisit", "whether the attempt began another visit to the page", func(r *row) bool { return r.Again }),
+		flag("is_revisit", "whether the attempt began another visit to the page", func(r *row) bool { return r.IsRevisit }),
 		maybeNumber("robots_version", "fetch time of the applied robots.txt, in microseconds since 1970",
 			func(r *row) *int64 { return r.RobotsVersion }),
 		maybeMillis("ip_delay_ms", "delay of the address afterwards", func(r *row) *crawl.Millis { return r.IPDelay }),
-		few(maybeText("subnet", "network of the address", func(r *row) string { return r.Subnet })),
+		lowCardinality(maybeText("subnet", "network of the address", func(r *row) string { return r.Subnet })),
 		maybeMillis("subnet_delay_ms", "delay of the subnet afterwards", func(r *row) *crawl.Millis { return r.SubnetDelay }),
-		few(maybeText("registered", "registered domain whose delay applied", func(r *row) string { return r.Registered })),
+		lowCardinality(maybeText("registered", "registered domain whose delay applied", func(r *row) string { return r.Registered })),
 		maybeMillis("registered_delay_ms", "delay of the registered domain afterwards", func(r *row) *crawl.Millis { return r.RegisteredDelay }),
 	}
 }
@@ -88,7 +88,7 @@ func domainColumns() []column[report.DomainRow] {
 	return []column[row]{
 		number("id", "id of the domain", func(r *row) int64 { return r.ID }),
 		text("domain", "host, without `www.`", func(r *row) string { return r.Domain }),
-		few(text("status", "`pending`, `active`, `exhausted`, `blocked`, `unreachable`", func(r *row) string { return string(r.Status) })),
+		lowCardinality(text("status", "`pending`, `active`, `exhausted`, `blocked`, `unreachable`", func(r *row) string { return string(r.Status) })),
 		maybeText("reason", "reason for the status; null after a decision of an operator", func(r *row) string {
 			if slices.Contains(r.Controls, string(crawl.ControlBlock)) || slices.Contains(r.Controls, string(crawl.ControlStop)) {
 				return "" // a person's reason
@@ -96,7 +96,7 @@ func domainColumns() []column[report.DomainRow] {
 			return r.Reason
 		}),
 		maybeInstant("deferred_until", "no request is made before this time", func(r *row) time.Time { return r.DeferredUntil }),
-		few(maybeText("source", "kind of seed list with the domain: `tranco`, `urls`, …", func(r *row) string { return r.Source })),
+		lowCardinality(maybeText("source", "kind of seed list with the domain: `tranco`, `urls`, …", func(r *row) string { return r.Source })),
 		positive("seed_rank", "rank in that list", func(r *row) int64 { return int64(r.Rank) }),
 		realNumber("priority_score", "order of the dispatcher: higher is earlier", func(r *row) float64 { return r.Score }),
 		maybeText("claimed_by", "workflow that serves the domain", func(r *row) string { return r.Claimed }),
@@ -119,7 +119,7 @@ func domainColumns() []column[report.DomainRow] {
 		texts("sitemaps", "sitemap URLs in the domain's robots.txt files", func(r *row) []string { return r.Sitemaps }),
 		flag("seed", "whether the domain was seeded", func(r *row) bool { return r.Seed }),
 		number("runs", "runs with the domain; the next columns are sums over these runs", func(r *row) int64 { return r.Runs }),
-		total("requests", "attempts with a request, failed or not", func(t *report.Totals) int64 { return t.Asked }),
+		total("requests", "attempts with a request, failed or not", func(t *report.Totals) int64 { return t.RequestCount }),
 		total("success", "attempts with the outcome `success`", func(t *report.Totals) int64 { return t.Success }),
 		total("failed", "attempts with the outcome `failed`", func(t *report.Totals) int64 { return t.Failed }),
 		total("timeout", "attempts with the outcome `timeout`", func(t *report.Totals) int64 { return t.Timeout }),
@@ -131,7 +131,7 @@ func domainColumns() []column[report.DomainRow] {
 		total("bytes", "body bytes on the wire", func(t *report.Totals) int64 { return t.Bytes }),
 		total("images_found", "images that the domain's pages name", func(t *report.Totals) int64 { return t.ImagesFound }),
 		total("images_requests", "requests for images, not counted in the other columns",
-			func(t *report.Totals) int64 { return t.ImagesAsked }),
+			func(t *report.Totals) int64 { return t.ImageRequests }),
 		total("images_stored", "images of the domain with recorded content", func(t *report.Totals) int64 { return t.ImagesStored }),
 		instant("found_at", "when it was first heard of", func(r *row) time.Time { return r.FoundAt }),
 	}
@@ -139,7 +139,7 @@ func domainColumns() []column[report.DomainRow] {
 
 func imageColumns() []column[report.ImageRow] {
 	type row = report.ImageRow
-	said := func(name, doc string, get func(*crawl.ImageMeta) string) column[row] {
+	metaColumn := func(name, doc string, get func(*crawl.ImageMeta) string) column[row] {
 		return maybeText(name, doc, func(r *row) string { return get(&r.Meta) })
 	}
 	hash := func(name, doc string, get func(*row) *crawl.ImageHash) column[row] {
@@ -153,46 +153,46 @@ func imageColumns() []column[report.ImageRow] {
 	return []column[row]{
 		text("id", "id of the image, a UUID", func(r *row) string { return r.ID }),
 		text("url", "canonical URL", func(r *row) string { return r.URL }),
-		few(text("domain", "host of the image, without `www.`", func(r *row) string { return r.Domain })),
+		lowCardinality(text("domain", "host of the image, without `www.`", func(r *row) string { return r.Domain })),
 		maybeText("sha256_hash", "SHA-256 of the bytes at the last fetch, in hexadecimal; the next columns up to `license` describe these bytes",
 			func(r *row) string { return r.SHA256 }),
 		positive("width", "displayed width, in pixels", func(r *row) int64 { return int64(r.Width) }),
 		positive("height", "displayed height, in pixels", func(r *row) int64 { return int64(r.Height) }),
-		few(maybeText("format", "`jpeg`, `png`, `gif`, `webp`, `bmp`, `tiff`, `avif`, `heic`, by the first bytes",
+		lowCardinality(maybeText("format", "`jpeg`, `png`, `gif`, `webp`, `bmp`, `tiff`, `avif`, `heic`, by the first bytes",
 			func(r *row) string { return string(r.Format) })),
-		few(maybeText("content_type", "Content-Type of the response", func(r *row) string { return r.ContentType })),
+		lowCardinality(maybeText("content_type", "Content-Type of the response", func(r *row) string { return r.ContentType })),
 		positive("file_size_bytes", "number of bytes", func(r *row) int64 { return r.Bytes }),
 		hash("phash", "perceptual hash, 16 hexadecimal digits; null if the image was not decoded",
 			func(r *row) *crawl.ImageHash { return r.PHash }),
 		hash("dhash", "second perceptual hash", func(r *row) *crawl.ImageHash { return r.DHash }),
 		positive("frames", "more than 1 for an animation", func(r *row) int64 { return int64(r.Frames) }),
 		flag("flat", "whether the image has too little detail for its hashes to distinguish it", func(r *row) bool { return r.Flat }),
-		few(maybeText("undecoded", "reason for missing hashes", func(r *row) string { return r.Undecoded })),
-		few(said("camera", "make and model, from the metadata", func(m *crawl.ImageMeta) string { return m.Camera })),
+		lowCardinality(maybeText("undecoded", "reason for missing hashes", func(r *row) string { return r.Undecoded })),
+		lowCardinality(metaColumn("camera", "make and model, from the metadata", func(m *crawl.ImageMeta) string { return m.Camera })),
 		maybeInstant("taken_at", "time of the picture from the metadata, in the camera's time", func(r *row) time.Time { return r.Meta.TakenAt }),
-		said("creator", "from the metadata", func(m *crawl.ImageMeta) string { return m.Creator }),
-		said("credit", "from the metadata", func(m *crawl.ImageMeta) string { return m.Credit }),
-		said("copyright", "from the metadata", func(m *crawl.ImageMeta) string { return m.Copyright }),
-		said("license", "terms of use, usually a URL", func(m *crawl.ImageMeta) string { return m.License }),
+		metaColumn("creator", "from the metadata", func(m *crawl.ImageMeta) string { return m.Creator }),
+		metaColumn("credit", "from the metadata", func(m *crawl.ImageMeta) string { return m.Credit }),
+		metaColumn("copyright", "from the metadata", func(m *crawl.ImageMeta) string { return m.Copyright }),
+		metaColumn("license", "terms of use, usually a URL", func(m *crawl.ImageMeta) string { return m.License }),
 		instant("discovered_at", "time when a page with the image was first read", func(r *row) time.Time { return r.DiscoveredAt }),
 		maybeInstant("last_seen_at", "time of the last response", func(r *row) time.Time { return r.LastSeenAt }),
 		maybeFlag("download_success", "whether the last fetch returned the image; null before the first fetch",
 			func(r *row) *bool { return r.Success }),
-		few(maybeText("problem", problems, func(r *row) string { return string(r.Problem) })),
+		lowCardinality(maybeText("problem", imageProblemDoc, func(r *row) string { return string(r.Problem) })),
 		maybeInstant("stored_at", "time when the bytes were stored under their hash", func(r *row) time.Time { return r.StoredAt }),
 		number("pages", "number of pages with the image, up to 1000; the next columns describe the first page",
 			func(r *row) int64 { return r.Pages }),
 		maybeText("source_page_url", "URL of that page", func(r *row) string { return r.Source }),
-		few(maybeText("discovery_type", discoveries, func(r *row) string { return string(r.Discovery) })),
+		lowCardinality(maybeText("discovery_type", discoveryDoc, func(r *row) string { return string(r.Discovery) })),
 		maybeText("alt", "alternative text", func(r *row) string { return r.Alt }),
 		maybeText("caption", "caption of the figure", func(r *row) string { return r.Caption }),
 	}
 }
 
 const (
-	problems = "reason for no image: `not answered`, `not an image`, `svg`, `mismatch`, `too small`, `too large`, " +
+	imageProblemDoc = "reason for no image: `not answered`, `not an image`, `svg`, `mismatch`, `too small`, `too large`, " +
 		"`malformed`, `forbidden`"
-	discoveries = "source of the image in the page: `img`, `srcset`, `picture`, `lazy`, `css`, `og:image`, `twitter:image`, " +
+	discoveryDoc = "source of the image in the page: `img`, `srcset`, `picture`, `lazy`, `css`, `og:image`, `twitter:image`, " +
 		"`image_src`, `icon`"
 )
 
@@ -204,9 +204,9 @@ func provenanceColumns() []column[report.ProvenanceRow] {
 		text("image_url", "URL of the image", func(r *row) string { return r.ImageURL }),
 		number("page_id", "`id` of the page with the image", func(r *row) int64 { return r.PageID }),
 		text("source_page_url", "URL of the page", func(r *row) string { return r.PageURL }),
-		few(text("source_domain", "domain of the page", func(r *row) string { return r.Domain })),
+		lowCardinality(text("source_domain", "domain of the page", func(r *row) string { return r.Domain })),
 		instant("discovered_at", "time when the image was first found in the page", func(r *row) time.Time { return r.DiscoveredAt }),
-		few(text("discovery_type", discoveries, func(r *row) string { return string(r.Discovery) })),
+		lowCardinality(text("discovery_type", discoveryDoc, func(r *row) string { return string(r.Discovery) })),
 		maybeText("alt", "alternative text", func(r *row) string { return r.Alt }),
 		maybeText("caption", "caption of the figure", func(r *row) string { return r.Caption }),
 		positive("width", "width in the page, in CSS pixels", func(r *row) int64 { return int64(r.Width) }),

@@ -29,8 +29,8 @@ const (
 	// inPre marks preformatted text: mostly code, but also whole mails.
 	inPre
 	inParagraph
-	// ofProse marks sentences, which show the language.
-	ofProse
+	// inProse marks sentences, which show the language.
+	inProse
 )
 
 // maxBlocks caps the blocks of a page. The rest of the page is one block.
@@ -40,8 +40,8 @@ const maxBlocks = 20_000
 type blocks struct {
 	list  []block
 	start int // of the open block
-	// inside counts the open elements of each role.
-	inside       [roleCode + 1]int
+	// openRoles counts the open elements of each role.
+	openRoles    [roleCode + 1]int
 	links, codes span
 	// paragraph is set if a paragraph has started and no other block has started or ended since.
 	paragraph bool
@@ -112,14 +112,14 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	case atom.Main, atom.Article:
 		return roleMain
 	case atom.Aside:
-		if note(attrs) {
+		if isNote(attrs) {
 			return roleBlock
 		}
 		return roleFrame
 	case atom.Nav, atom.Footer, atom.Menu, atom.Button, atom.Select, atom.Dialog:
 		return roleFrame
 	case atom.Div, atom.Section, atom.Ul:
-		if around(attrs.get("class")) || around(attrs.get("id")) {
+		if isFurniture(attrs.get("class")) || isFurniture(attrs.get("id")) {
 			return roleFrame
 		}
 		return roleBlock
@@ -146,32 +146,33 @@ func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
 	return roleOf(tag, attrs)
 }
 
-// note reports whether an aside element is a note of the text, as in Sphinx.
-func note(attrs attributes) bool {
+// isNote reports whether an aside element is a note of the text, as in Sphinx.
+func isNote(attrs attributes) bool {
 	role := attrs.get("role")
 	return role == "note" || strings.HasPrefix(role, "doc-") ||
 		hasToken(attrs.get("class"), "topic", "footnote", "footnote-list", "admonition")
 }
 
-// around reports whether a class or the id of an element is a common name for page furniture. Names
-// that only contain one, such as "with-sidebar" or "cookie-recipe", often mark the page's own text.
-func around(names string) bool {
+// isFurniture reports whether a class or the id of an element is a common name for page furniture.
+// Names that only contain one, such as "with-sidebar" or "cookie-recipe", often mark the page's own
+// text.
+func isFurniture(names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		name = strings.ToLower(name[:min(len(name), 60)])
 		switch name {
 		case "breadcrumb", "breadcrumbs", "footer", "navbar", "page-footer", "sidebar", "site-footer", "sphinxsidebar":
 			return true
 		}
-		if contains(name, "cookie", "consent", "gdpr") &&
-			contains(name, "banner", "notice", "consent", "law", "popup", "modal", "overlay", "dialog") {
+		if containsAny(name, "cookie", "consent", "gdpr") &&
+			containsAny(name, "banner", "notice", "consent", "law", "popup", "modal", "overlay", "dialog") {
 			return true
 		}
 	}
 	return false
 }
 
-// contains reports whether a name contains one of the parts.
-func contains(name string, parts ...string) bool {
+// containsAny reports whether a name contains one of the parts.
+func containsAny(name string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }
 
@@ -186,7 +187,7 @@ func (b *blocks) open(r role, at int) {
 	default:
 		b.flush(at)
 		b.paragraph = r == roleParagraph
-		b.inside[r]++
+		b.openRoles[r]++
 	}
 }
 
@@ -200,7 +201,7 @@ func (b *blocks) close(r role, at int) {
 	default:
 		b.flush(at)
 		b.paragraph = false
-		b.inside[r] = max(b.inside[r]-1, 0)
+		b.openRoles[r] = max(b.openRoles[r]-1, 0)
 	}
 }
 
@@ -216,7 +217,7 @@ func (b *blocks) flush(at int) {
 	}
 	var p place
 	for r, in := range placeOf {
-		if b.inside[r] > 0 {
+		if b.openRoles[r] > 0 {
 			p |= in
 		}
 	}
@@ -227,8 +228,8 @@ func (b *blocks) flush(at int) {
 	b.start, b.links.bytes, b.codes.bytes = at, 0, 0
 }
 
-// words estimates the number of words in a text, also in languages without blanks.
-func words(text string) int {
+// countWords estimates the number of words in a text, also in languages without blanks.
+func countWords(text string) int {
 	const (
 		first = 0xe00 // of a script without blanks
 		lead  = 0xe0  // its first byte

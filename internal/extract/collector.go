@@ -21,28 +21,28 @@ const refsPerLink = 4
 type collector struct {
 	limits Limits
 
-	signals     crawl.Signals
-	base        string
-	canonicals  []string
-	licenses    [2]string // the first RSL document, and the first other licence
-	icons       []string
-	feeds       []string
-	alternates  []alternate
-	metas       []Meta
-	language    string
-	declared    []string // languages other than language
-	said        descriptions
-	text        textBuffer
-	blocks      blocks
-	main        builder
-	passwords   int // input elements of this type
-	refs        []reference
-	refIndex    map[string]int // into refs
-	linkIndex   map[string]int // into Page.Links, by canonical URL
-	refsDropped int
-	linked      int // 1 + the index in refs of the open link; 0 means no link
-	scratch     textBuffer
-	images      *imageCollector // nil unless images are requested
+	signals        crawl.Signals
+	base           string
+	canonicals     []string
+	licenses       [2]string // the first RSL document, and the first other licence
+	icons          []string
+	feeds          []string
+	alternates     []alternate
+	metas          []Meta
+	language       string
+	declared       []string // languages other than language
+	descriptions   descriptions
+	text           textBuffer
+	blocks         blocks
+	main           builder
+	passwordInputs int // input elements of this type
+	refs           []reference
+	refIndex       map[string]int // into refs
+	linkIndex      map[string]int // into Page.Links, by canonical URL
+	refsDropped    int
+	openLink       int // 1 + the index in refs of the open link; 0 means no link
+	scratch        textBuffer
+	images         *imageCollector // nil unless images are requested
 }
 
 type reference struct {
@@ -60,12 +60,12 @@ var collectors = sync.Pool{New: func() any {
 }}
 
 // Collectors with more references or more bytes of text are not reused. Most pages need a tenth.
-const refsKept, textKept = 1024, 128 << 10
+const maxPooledRefs, maxPooledText = 1024, 128 << 10
 
 func newCollector(limits Limits) *collector {
 	c, _ := collectors.Get().(*collector) // the pool holds nothing else
 	c.limits = limits
-	c.text.reset(max(limits.MaxTextBytes, mainBytes), true)
+	c.text.reset(max(limits.MaxTextBytes, maxMainBytes), true)
 	if limits.Images {
 		c.images = &imageCollector{
 			limit: foundPerImage * limits.MaxImages, known: make(map[candidate]int), openGraph: noMetaImage, twitter: noMetaImage,
@@ -76,7 +76,7 @@ func newCollector(limits Limits) *collector {
 
 // release returns the collector's memory to the pool.
 func (c *collector) release() {
-	if len(c.refs) > refsKept || cap(c.text.text) > textKept || cap(c.scratch.text) > textKept || cap(c.main.main) > textKept {
+	if len(c.refs) > maxPooledRefs || cap(c.text.text) > maxPooledText || cap(c.scratch.text) > maxPooledText || cap(c.main.main) > maxPooledText {
 		return
 	}
 	clear(c.refs) // they keep the page in memory
@@ -109,7 +109,7 @@ func (c *collector) element(tag atom.Atom, attrs attributes) {
 		}
 	case atom.Input:
 		if strings.EqualFold(strings.TrimSpace(attrs.get("type")), "password") {
-			c.passwords++
+			c.passwordInputs++
 		}
 	case atom.Link:
 		c.link(attrs)
@@ -143,7 +143,7 @@ func (c *collector) link(attrs attributes) {
 		if strings.EqualFold(strings.TrimSpace(attrs.get("type")), usage.RSLType) {
 			i = 0
 		}
-		first(&c.licenses[i], href)
+		setFirst(&c.licenses[i], href)
 	case hasToken(rel, "next", "prev", "previous"):
 		c.addRef(href, hasToken(rel, "nofollow"), 0)
 	case hasToken(rel, "alternate"):
@@ -158,7 +158,7 @@ func (c *collector) meta(attrs attributes) {
 	}
 	if strings.EqualFold(name, "generator") && c.signals.Generator == "" {
 		c.signals.Generator = c.clean(content)
-		c.blocks.docBook = contains(strings.ToLower(c.signals.Generator), "docbook", "publican") // which uses DocBook
+		c.blocks.docBook = containsAny(strings.ToLower(c.signals.Generator), "docbook", "publican") // which uses DocBook
 	}
 	c.addMeta(name, content)
 	c.describe(attrs)
@@ -194,7 +194,7 @@ func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 		return
 	}
 	if len(c.refs) >= refsPerLink*c.limits.MaxLinks {
-		if c.refsDropped > 0 || storable(href) {
+		if c.refsDropped > 0 || isStorable(href) {
 			c.refsDropped++
 		}
 		return
@@ -203,12 +203,12 @@ func (c *collector) addRef(href string, noFollow bool, rel crawl.Rel) {
 	c.refs = append(c.refs, reference{href: href, noFollow: noFollow, rel: rel})
 }
 
-// anywhere is the base URL for references beyond the limit, which are only validated.
-var anywhere, _ = urls.Parse("http://example.org/")
+// exampleURL is the base URL for references beyond the limit, which are only validated.
+var exampleURL, _ = urls.Parse("http://example.org/")
 
-// storable reports whether a reference is a valid link or image.
-func storable(ref string) bool {
-	_, err := anywhere.Resolve(ref)
+// isStorable reports whether a reference is a valid link or image.
+func isStorable(ref string) bool {
+	_, err := exampleURL.Resolve(ref)
 	return err == nil
 }
 
@@ -238,25 +238,25 @@ func relOf(list string) (rel crawl.Rel) {
 // beginLink and endLink record the position of a link's first text in the page's text.
 func (c *collector) beginLink(href string) {
 	if i, known := c.refIndex[href]; known && c.refs[i].anchor.end == 0 {
-		c.linked = i + 1
+		c.openLink = i + 1
 		c.refs[i].anchor.start = len(c.text.text)
 	}
 }
 
 func (c *collector) endLink() {
-	if c.linked > 0 {
-		ref := &c.refs[c.linked-1]
+	if c.openLink > 0 {
+		ref := &c.refs[c.openLink-1]
 		if ref.anchor.end = len(c.text.text); ref.anchor.end == ref.anchor.start {
 			ref.anchor.end = 0 // a later occurrence may have a text
 		}
-		c.linked = 0
+		c.openLink = 0
 	}
 }
 
 // image records the alternative text of an image in a link.
 func (c *collector) image(alt string) {
-	if c.linked > 0 {
-		first(&c.refs[c.linked-1].alt, alt)
+	if c.openLink > 0 {
+		setFirst(&c.refs[c.openLink-1].alt, alt)
 	}
 }
 
@@ -285,15 +285,15 @@ func (c *collector) page(pageURL urls.URL) Page {
 	if err != nil || c.base == "" {
 		base = pageURL
 	}
-	page := c.plain()
+	page := c.textPage()
 	page.Language, page.Metas, page.LinksDropped = c.language, c.metas, c.refsDropped
-	page.Login = c.passwords == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
+	page.Login = c.passwordInputs == 1 && (LoginURL(pageURL) || namesLogin(page.Title) || len(page.Text) < loginTextBytes)
 	page.Canonical = firstValid(base, c.canonicals).String()
 	page.License = firstValid(base, c.licenses[:]).String()
 	page.Icon = firstValid(base, c.icons).String()
 	page.Feeds = validFeeds(base, c.feeds)
 	page.Declared = c.declaredLanguages(base, pageURL)
-	c.said.signals(&page.Signals, c)
+	c.descriptions.signals(&page.Signals, c)
 	if c.images != nil {
 		c.images.addTo(&page, base, pageURL)
 	}
@@ -323,8 +323,8 @@ func (c *collector) page(pageURL urls.URL) Page {
 	return page
 }
 
-// plain returns the page with its text only.
-func (c *collector) plain() Page {
+// textPage returns the page with its text only.
+func (c *collector) textPage() Page {
 	c.blocks.flush(len(c.text.text))
 	text := c.text.String()
 	m := c.main.mainOf(text, c.blocks.list)
@@ -338,14 +338,14 @@ func (c *collector) plain() Page {
 }
 
 // prefix cuts a text to at most so many bytes, between characters and without a final blank.
-func prefix(text string, most int) string {
-	if len(text) <= most {
+func prefix(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for maxBytes > 0 && !utf8.RuneStart(text[maxBytes]) {
+		maxBytes--
 	}
-	return strings.TrimSuffix(text[:most], " ")
+	return strings.TrimSuffix(text[:maxBytes], " ")
 }
 
 func cleanLanguage(tag string) string {

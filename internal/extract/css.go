@@ -39,10 +39,10 @@ func cssImages(style string) []cssImage {
 }
 
 type cssParser struct {
-	rest   string
-	images []cssImage
-	wanted bool // the declaration sets a background
-	depth  int  // of blocks
+	rest           string
+	images         []cssImage
+	setsBackground bool // the declaration sets a background
+	depth          int  // of blocks
 	// set is the depth inside the open image-set(), or 0. next is its open candidate.
 	set  int
 	next cssCandidate
@@ -51,13 +51,13 @@ type cssParser struct {
 
 // declaration reads one declaration and its final semicolon.
 func (p *cssParser) declaration() {
-	p.wanted, p.depth, p.set = false, 0, 0
+	p.setsBackground, p.depth, p.set = false, 0, 0
 	p.blanks()
 	name := p.ident()
 	p.blanks()
 	if strings.HasPrefix(p.rest, ":") {
 		p.rest = p.rest[1:]
-		p.wanted = strings.EqualFold(name, "background") || strings.EqualFold(name, "background-image")
+		p.setsBackground = strings.EqualFold(name, "background") || strings.EqualFold(name, "background-image")
 	}
 	for p.rest != "" && (p.depth > 0 || p.rest[0] != ';') {
 		p.token()
@@ -148,7 +148,7 @@ func (p *cssParser) word() {
 
 // ident reads a possible identifier or number and decodes its escapes.
 func (p *cssParser) ident() string {
-	return p.take(func(c byte) bool {
+	return p.readUntil(func(c byte) bool {
 		return c != '\\' && c != '-' && c != '_' && c != '.' && c < utf8.RuneSelf && (c < '0' || '9' < c) && (c|0x20 < 'a' || 'z' < c|0x20)
 	})
 }
@@ -157,7 +157,7 @@ func (p *cssParser) ident() string {
 func (p *cssParser) text() (string, bool) {
 	quote := p.rest[0]
 	p.rest = p.rest[1:]
-	text := p.take(func(c byte) bool { return c == quote || c == '\n' || c == '\r' || c == '\f' })
+	text := p.readUntil(func(c byte) bool { return c == quote || c == '\n' || c == '\r' || c == '\f' })
 	if p.rest == "" || p.rest[0] == quote {
 		p.rest = strings.TrimPrefix(p.rest, string(quote))
 		return text, true
@@ -177,20 +177,20 @@ func (p *cssParser) url() (string, bool) {
 	if c := p.rest[0]; c == '"' || c == '\'' {
 		ref, ok = p.text()
 	} else {
-		ref = p.take(func(c byte) bool { return c <= ' ' || strings.IndexByte("\"'()", c) >= 0 })
+		ref = p.readUntil(func(c byte) bool { return c <= ' ' || strings.IndexByte("\"'()", c) >= 0 })
 	}
 	p.rest = strings.TrimLeft(p.rest, htmlSpace)
 	if ok && (p.rest == "" || p.rest[0] == ')') {
 		p.rest = strings.TrimPrefix(p.rest, ")")
 		return ref, true
 	}
-	p.take(func(c byte) bool { return c == ')' }) // a malformed URL ends at a parenthesis
+	p.readUntil(func(c byte) bool { return c == ')' }) // a malformed URL ends at a parenthesis
 	p.rest = strings.TrimPrefix(p.rest, ")")
 	return "", false
 }
 
-// take reads until end accepts a character, and decodes escapes.
-func (p *cssParser) take(end func(byte) bool) string {
+// readUntil reads until end accepts a character, and decodes escapes.
+func (p *cssParser) readUntil(end func(byte) bool) string {
 	i := 0
 	for i < len(p.rest) && p.rest[i] != '\\' && !end(p.rest[i]) {
 		i++
@@ -205,7 +205,7 @@ func (p *cssParser) take(end func(byte) bool) string {
 	for p.rest != "" && (p.rest[0] == '\\' || !end(p.rest[0])) {
 		if p.rest[0] == '\\' {
 			p.rest = p.rest[1:]
-			p.escaped(&b)
+			p.readEscape(&b)
 			continue
 		}
 		b.WriteByte(p.rest[0])
@@ -214,9 +214,9 @@ func (p *cssParser) take(end func(byte) bool) string {
 	return b.String()
 }
 
-// escaped reads an escape after its backslash: up to six hexadecimal digits and a blank, or one
+// readEscape reads an escape after its backslash: up to six hexadecimal digits and a blank, or one
 // character. An escaped line break stands for nothing.
-func (p *cssParser) escaped(b *strings.Builder) {
+func (p *cssParser) readEscape(b *strings.Builder) {
 	const digitsMax = 6
 	n := 0
 	for n < min(len(p.rest), digitsMax) && strings.IndexByte("0123456789abcdefABCDEF", p.rest[n]) >= 0 {
@@ -244,7 +244,7 @@ func (p *cssParser) escaped(b *strings.Builder) {
 
 func (p *cssParser) candidate(ref string) {
 	switch {
-	case !p.wanted:
+	case !p.setsBackground:
 	case p.set > 0:
 		if p.next.ref == "" {
 			p.next.ref = ref
@@ -263,7 +263,7 @@ func (p *cssParser) resolution(s string) {
 		per  float64
 	}{{"dppx", 1}, {"dpi", dotsPerPixel}, {"x", 1}} {
 		if number, ok := strings.CutSuffix(s, unit.name); ok {
-			if f, valid := floating(number); valid && f > 0 {
+			if f, valid := parseFloat(number); valid && f > 0 {
 				p.next.density = f / unit.per
 			}
 			return

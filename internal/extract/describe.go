@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// linkedDataBytesMax caps the size of a JSON-LD element, and linkedDataMost the elements of a
-	// page. linkedDataDeep caps the depth of the search in them.
+	// linkedDataBytesMax caps the size of a JSON-LD element, and maxLinkedData the elements of a
+	// page. maxLinkedDataDepth caps the depth of the search in them.
 	linkedDataBytesMax = 64 << 10
-	linkedDataMost     = 4
-	linkedDataDeep     = 6
+	maxLinkedData      = 4
+	maxLinkedDataDepth = 6
 
 	maxAlternates = 64
 	maxDeclared   = 8
@@ -33,10 +33,10 @@ type descriptions struct {
 
 // The sources of dates, the most trusted first.
 const (
-	byLinkedData = iota
-	byMeta
-	byItem
-	byTime
+	sourceLinkedData = iota
+	sourceMeta
+	sourceItem
+	sourceTime
 )
 
 type alternate struct{ href, lang string }
@@ -65,31 +65,31 @@ func mediaTypeOf(value string) string {
 // describe records a description in a meta element. Its name is read from "name", "property" and
 // "itemprop", because pages confuse them.
 func (c *collector) describe(attrs attributes) {
-	d, content := &c.said, attrs.get("content")
+	d, content := &c.descriptions, attrs.get("content")
 	for _, name := range [...]string{attrs.get("name"), attrs.get("property"), attrs.get("itemprop")} {
 		if name == "" || len(name) > 40 {
 			continue
 		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "description", "dc.description", "dcterms.description":
-			first(&d.description[0], content)
+			setFirst(&d.description[0], content)
 		case "og:description":
-			first(&d.description[1], content)
+			setFirst(&d.description[1], content)
 		case "twitter:description":
-			first(&d.description[2], content)
+			setFirst(&d.description[2], content)
 		case "og:title":
-			first(&d.title, content)
+			setFirst(&d.title, content)
 		case "og:locale", "dc.language", "dcterms.language", "inlanguage":
 			c.declare(content)
 		case "article:published_time", "og:published_time", "dcterms.created", "dcterms.issued", "dc.date.issued", "dc.date", "date",
 			"citation_publication_date", "parsely-pub-date":
-			firstTime(&d.published[byMeta], content)
+			setFirstTime(&d.published[sourceMeta], content)
 		case "article:modified_time", "og:updated_time", "dcterms.modified", "last-modified", "revised":
-			firstTime(&d.modified[byMeta], content)
+			setFirstTime(&d.modified[sourceMeta], content)
 		case "datepublished", "datecreated":
-			firstTime(&d.published[byItem], content)
+			setFirstTime(&d.published[sourceItem], content)
 		case "datemodified":
-			firstTime(&d.modified[byItem], content)
+			setFirstTime(&d.modified[sourceItem], content)
 		}
 	}
 	if strings.EqualFold(strings.TrimSpace(attrs.get("http-equiv")), "content-language") {
@@ -105,62 +105,62 @@ func (c *collector) declare(tag string) {
 
 // time records the date of a time element. The first on a page is usually the publication date.
 func (c *collector) time(attrs attributes) {
-	d, datetime := &c.said, attrs.get("datetime")
+	d, datetime := &c.descriptions, attrs.get("datetime")
 	switch {
 	case strings.EqualFold(attrs.get("itemprop"), "dateModified"), hasToken(attrs.get("class"), "updated"):
-		firstTime(&d.modified[byItem], datetime)
+		setFirstTime(&d.modified[sourceItem], datetime)
 	case strings.EqualFold(attrs.get("itemprop"), "datePublished"):
-		firstTime(&d.published[byItem], datetime)
+		setFirstTime(&d.published[sourceItem], datetime)
 	default:
-		firstTime(&d.published[byTime], datetime)
+		setFirstTime(&d.published[sourceTime], datetime)
 	}
 }
 
-func first(to *string, text string) {
+func setFirst(to *string, text string) {
 	if *to == "" {
 		*to = text
 	}
 }
 
-func firstTime(to *time.Time, text string) {
+func setFirstTime(to *time.Time, text string) {
 	if to.IsZero() {
-		*to = crawl.ParseTime(text)
+		*to = crawl.ParsePublicationDate(text)
 	}
 }
 
-// linkedData reports whether a script element contains JSON-LD.
-func linkedData(attrs attributes) bool {
+// isLinkedData reports whether a script element contains JSON-LD.
+func isLinkedData(attrs attributes) bool {
 	return mediaTypeOf(attrs.get("type")) == "application/ld+json"
 }
 
 // readLinkedData reads the first dated object of a JSON-LD element. It ignores malformed JSON.
 func (d *descriptions) readLinkedData(text string) {
-	if d.linkedData >= linkedDataMost || len(text) > linkedDataBytesMax {
+	if d.linkedData >= maxLinkedData || len(text) > linkedDataBytesMax {
 		return
 	}
 	d.linkedData++
 	var v any
 	if json.Unmarshal([]byte(text), &v) == nil {
-		d.linked(v, linkedDataDeep)
+		d.addLinkedData(v, maxLinkedDataDepth)
 	}
 }
 
-func (d *descriptions) linked(v any, deep int) {
-	if deep == 0 {
+func (d *descriptions) addLinkedData(v any, depth int) {
+	if depth == 0 {
 		return
 	}
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			d.linked(e, deep-1)
+			d.addLinkedData(e, depth-1)
 		}
 	case map[string]any:
 		text := func(key string) string { s, _ := v[key].(string); return s }
-		firstTime(&d.published[byLinkedData], text("datePublished"))
-		firstTime(&d.modified[byLinkedData], text("dateModified"))
-		first(&d.description[3], text("description"))
+		setFirstTime(&d.published[sourceLinkedData], text("datePublished"))
+		setFirstTime(&d.modified[sourceLinkedData], text("dateModified"))
+		setFirst(&d.description[3], text("description"))
 		for _, key := range [...]string{"@graph", "mainEntity", "mainEntityOfPage"} {
-			d.linked(v[key], deep-1)
+			d.addLinkedData(v[key], depth-1)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// domPatience limits the time to build a DOM. The largest sane pages take a tenth of it.
-	domPatience = 500 * time.Millisecond
+	// domTimeout limits the time to build a DOM. The largest sane pages take a tenth of it.
+	domTimeout = 500 * time.Millisecond
 
 	// domChunk is the number of bytes that the parser reads between two checks of the clock.
 	domChunk = 4096
@@ -30,7 +30,7 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	if len(body) > limits.MaxDOMBytes || bytes.Count(body, []byte("<")) > limits.MaxDOMTags {
 		return nil, false
 	}
-	reader := &patientReader{rest: body, deadline: time.Now().Add(domPatience)}
+	reader := &deadlineReader{rest: body, deadline: time.Now().Add(domTimeout)}
 	// Mosey runs no scripts, so it reads the content of noscript.
 	root, err := html.ParseWithOptions(reader, html.ParseOptionEnableScripting(false))
 	if err != nil {
@@ -41,8 +41,8 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		switch {
 		case node.Type != html.ElementNode:
 		case node.DataAtom == atom.Script:
-			if linkedData(node.Attr) {
-				c.said.readLinkedData(goquery.NewDocumentFromNode(node).Text())
+			if isLinkedData(node.Attr) {
+				c.descriptions.readLinkedData(goquery.NewDocumentFromNode(node).Text())
 			}
 		case node.DataAtom != atom.Title:
 			c.element(node.DataAtom, node.Attr)
@@ -57,12 +57,12 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	return c, true
 }
 
-type patientReader struct {
+type deadlineReader struct {
 	rest     []byte
 	deadline time.Time
 }
 
-func (r *patientReader) Read(p []byte) (int, error) {
+func (r *deadlineReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		return 0, io.EOF
 	}

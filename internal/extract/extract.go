@@ -24,8 +24,8 @@ const (
 	maxMetas     = 16
 	// maxAnchorBytes caps Link.Anchor in bytes.
 	maxAnchorBytes = 200
-	// mainBytes caps the text that is searched for the main text, in bytes of UTF-8.
-	mainBytes = 1 << 20
+	// maxMainBytes caps the text that is searched for the main text, in bytes of UTF-8.
+	maxMainBytes = 1 << 20
 	// maxLanguageBytes caps a declared language. RFC 5646, section 4.4.1 recommends at least 35.
 	maxLanguageBytes = 35
 )

@@ -54,10 +54,10 @@ func stronger(a, b crawl.Discovery) crawl.Discovery {
 }
 
 type imageIndex struct {
-	page   *Page
-	limit  int
-	places map[string]int // into page.Images, by URL and by variant
-	svg    map[string]bool
+	page      *Page
+	limit     int
+	positions map[string]int // into page.Images, by URL and by variant
+	svg       map[string]bool
 }
 
 // addTo resolves the images found on the page.
@@ -67,7 +67,7 @@ func (c *imageCollector) addTo(page *Page, base, pageURL urls.URL) {
 		c.endFigure()
 	}
 	page.ImagesData, page.ImagesDropped, page.ImagesInvalid = c.data, c.dropped, c.invalid
-	x := imageIndex{page: page, limit: c.limit / foundPerImage, places: make(map[string]int), svg: make(map[string]bool)}
+	x := imageIndex{page: page, limit: c.limit / foundPerImage, positions: make(map[string]int), svg: make(map[string]bool)}
 	for _, found := range c.list {
 		x.add(found, base, pageURL)
 	}
@@ -81,7 +81,7 @@ func (x *imageIndex) add(found foundImage, base, pageURL urls.URL) {
 		switch {
 		case errors.Is(err, urls.ErrScheme):
 		case err != nil:
-			found.bad = true
+			found.tooLong = true
 		case u == pageURL: // "?", or a script's mistake
 		case c.format == formatSVG:
 			x.svg[u.String()] = true
@@ -96,8 +96,8 @@ func (x *imageIndex) add(found foundImage, base, pageURL urls.URL) {
 	}
 	switch {
 	case image.URL != (urls.URL{}):
-		x.place(image)
-	case found.bad:
+		x.addOrMerge(image)
+	case found.tooLong:
 		x.page.ImagesInvalid++
 	case found.data:
 		x.page.ImagesData++
@@ -110,17 +110,17 @@ func (i *Image) addVariant(u urls.URL) {
 	}
 }
 
-// place adds an image to the page or merges it with a known image.
-func (x *imageIndex) place(image Image) {
+// addOrMerge adds an image to the page or merges it with a known image.
+func (x *imageIndex) addOrMerge(image Image) {
 	images := &x.page.Images
-	i, known := x.places[image.URL.String()]
+	i, known := x.positions[image.URL.String()]
 	if known {
-		have := &(*images)[i]
-		if have.URL == image.URL {
-			have.Discovery = stronger(have.Discovery, image.Discovery)
+		existing := &(*images)[i]
+		if existing.URL == image.URL {
+			existing.Discovery = stronger(existing.Discovery, image.Discovery)
 		}
-		have.absorb(image)
-	} else if i, known = x.smaller(image); known {
+		existing.absorb(image)
+	} else if i, known = x.findByVariant(image); known {
 		image.absorb((*images)[i])
 		(*images)[i] = image
 	} else if len(*images) < x.limit {
@@ -130,18 +130,18 @@ func (x *imageIndex) place(image Image) {
 		x.page.ImagesDropped++
 		return
 	}
-	x.places[(*images)[i].URL.String()] = i
+	x.positions[(*images)[i].URL.String()] = i
 	for _, v := range (*images)[i].Variants {
-		if _, taken := x.places[v.String()]; !taken {
-			x.places[v.String()] = i
+		if _, hasVariant := x.positions[v.String()]; !hasVariant {
+			x.positions[v.String()] = i
 		}
 	}
 }
 
-// smaller finds an image of the page that is a variant of the given image.
-func (x *imageIndex) smaller(image Image) (int, bool) {
+// findByVariant finds an image of the page that is a variant of the given image.
+func (x *imageIndex) findByVariant(image Image) (int, bool) {
 	for _, v := range image.Variants {
-		if i, known := x.places[v.String()]; known && x.page.Images[i].URL == v {
+		if i, known := x.positions[v.String()]; known && x.page.Images[i].URL == v {
 			return i, true
 		}
 	}
@@ -154,8 +154,8 @@ func (i *Image) absorb(other Image) {
 	for _, u := range other.Variants {
 		i.addVariant(u)
 	}
-	first(&i.Alt, other.Alt)
-	first(&i.Caption, other.Caption)
+	setFirst(&i.Alt, other.Alt)
+	setFirst(&i.Caption, other.Caption)
 	if i.Width == 0 && i.Height == 0 {
 		i.Width, i.Height = other.Width, other.Height
 	}
@@ -163,8 +163,8 @@ func (i *Image) absorb(other Image) {
 
 // metaImage is the last image in the meta elements of one vocabulary. Later elements describe it.
 type metaImage struct {
-	at    int      // into imageCollector.list; -1 means no image
-	named []string // the properties that named its URL
+	at            int      // into imageCollector.list; -1 means no image
+	urlProperties []string // the properties that named its URL
 }
 
 var noMetaImage = metaImage{at: -1}
@@ -196,7 +196,7 @@ func (c *imageCollector) metaImage(m *metaImage, property, content string, by cr
 	}
 	switch property {
 	case ":alt":
-		first(&c.list[m.at].alt, c.clean(content))
+		setFirst(&c.list[m.at].alt, c.clean(content))
 	case ":width":
 		if c.list[m.at].width == 0 {
 			c.list[m.at].width = dimension(content)
@@ -212,8 +212,8 @@ func (c *imageCollector) metaImage(m *metaImage, property, content string, by cr
 func (c *imageCollector) metaURL(m *metaImage, property, content string, by crawl.Discovery) {
 	var g group
 	g.add(content, candidate{by: by, density: 1})
-	if m.at >= 0 && property != "" && !slices.Contains(m.named, property) {
-		m.named = append(m.named, property)
+	if m.at >= 0 && property != "" && !slices.Contains(m.urlProperties, property) {
+		m.urlProperties = append(m.urlProperties, property)
 		list := &c.list[m.at].list
 		if len(*list) >= MaxImageVariants {
 			return // the same image repeated
@@ -225,7 +225,7 @@ func (c *imageCollector) metaURL(m *metaImage, property, content string, by craw
 		}
 		return
 	}
-	*m = metaImage{at: c.add(foundImage{group: g}), named: []string{property}}
+	*m = metaImage{at: c.add(foundImage{group: g}), urlProperties: []string{property}}
 }
 
 // link records an image for the page or the site's icon from a link element.

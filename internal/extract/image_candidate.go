@@ -63,7 +63,7 @@ func pathOf(ref string) string {
 type group struct {
 	list []candidate
 	// data is set if the image has data: URLs, which are not listed, and bad if URLs are too long.
-	data, bad bool
+	data, tooLong bool
 }
 
 // add adds a URL as written, unless it cannot be fetched.
@@ -76,7 +76,7 @@ func (g *group) add(ref string, c candidate) {
 	case len(c.ref) >= len("data:") && strings.EqualFold(c.ref[:len("data:")], "data:"):
 		g.data = true
 	case len(c.ref) > maxRef:
-		g.bad = true
+		g.tooLong = true
 	default:
 		if c.format == formatDecoded {
 			c.format = formatOf("", c.ref)
@@ -157,8 +157,9 @@ const maxLazy = 4
 type imageAttributes struct {
 	// Scripts fill in lazy as src, lazySets as srcset, and backgrounds as a background.
 	lazy, lazySets, backgrounds []string
-	// backgroundSet lists backgrounds to choose from. fine is for two pixels per CSS pixel.
-	backgroundSet, fine string
+	// backgroundSet lists backgrounds to choose from. doubleDensityURL is for two pixels per CSS
+	// pixel.
+	backgroundSet, doubleDensityURL string
 }
 
 func (a *imageAttributes) read(attrs attributes) {
@@ -198,7 +199,7 @@ func (a *imageAttributes) set(key, value string) {
 	case "bgset": // a plugin of lazysizes
 		a.backgroundSet = value
 	case "hi-res-src":
-		a.fine = value
+		a.doubleDensityURL = value
 	}
 }
 
@@ -207,7 +208,7 @@ func dimension(value string) int {
 	const maxDimension = 100_000
 	value = strings.TrimLeft(value, htmlSpace)
 	rest := strings.TrimLeft(value, "0123456789")
-	n := positive(strings.TrimSuffix(value, rest))
+	n := parseInteger(strings.TrimSuffix(value, rest))
 	fraction := strings.TrimLeft(rest, ".0123456789")
 	if n > maxDimension || strings.HasPrefix(fraction, "%") {
 		return 0

@@ -38,15 +38,15 @@ type imageCollector struct {
 	invalid int
 	data    int
 
-	picture   group // sources before the img
-	inPicture bool
-	openGraph metaImage
-	twitter   metaImage
-	figures   []figure
-	beyond    int        // open figures inside the innermost of figures
-	caption   textBuffer // of figures[captionOf-1]
-	captionOf int
-	scratch   textBuffer
+	picture       group // sources before the img
+	inPicture     bool
+	openGraph     metaImage
+	twitter       metaImage
+	figures       []figure
+	nestedFigures int        // open figures inside the innermost of figures
+	caption       textBuffer // of figures[captionOf-1]
+	captionOf     int
+	scratch       textBuffer
 }
 
 type figure struct {
@@ -73,12 +73,12 @@ func (c *imageCollector) begin(tag atom.Atom, attrs attributes) {
 		c.source(attrs, &more)
 	case atom.Figure:
 		if len(c.figures) >= maxFigures {
-			c.beyond++
+			c.nestedFigures++
 			return
 		}
 		c.figures = append(c.figures, figure{})
 	case atom.Figcaption:
-		if n := len(c.figures); n > 0 && c.beyond == 0 && !c.figures[n-1].hasCaption {
+		if n := len(c.figures); n > 0 && c.nestedFigures == 0 && !c.figures[n-1].hasCaption {
 			c.endCaption()
 			c.figures[n-1].hasCaption = true
 			c.captionOf = n
@@ -99,8 +99,8 @@ func (c *imageCollector) end(tag atom.Atom) {
 	case atom.Figcaption:
 		c.endCaption()
 	case atom.Figure:
-		if c.beyond > 0 {
-			c.beyond--
+		if c.nestedFigures > 0 {
+			c.nestedFigures--
 			return
 		}
 		c.endFigure()
@@ -120,11 +120,11 @@ func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
 	found := foundImage{alt: c.clean(attrs.get("alt"))}
 	found.width, found.height = dimension(attrs.get("width")), dimension(attrs.get("height"))
 	found.group, c.picture = c.picture, group{}
-	const fine = 2
+	const doubleDensity = 2
 	for _, set := range more.lazySets {
 		found.addSet(set, candidate{by: crawl.DiscoveryLazy})
 	}
-	found.add(more.fine, candidate{by: crawl.DiscoveryLazy, density: fine})
+	found.add(more.doubleDensityURL, candidate{by: crawl.DiscoveryLazy, density: doubleDensity})
 	for _, ref := range more.lazy {
 		found.add(ref, candidate{by: crawl.DiscoveryLazy, density: 1})
 	}
@@ -188,7 +188,7 @@ func (c *imageCollector) style(style string, by crawl.Discovery) {
 
 func (c *imageCollector) endCaption() {
 	if c.captionOf > 0 {
-		c.figures[c.captionOf-1].caption = normal(c.caption.String())
+		c.figures[c.captionOf-1].caption = normalizeText(c.caption.String())
 		c.captionOf = 0
 	}
 }
@@ -206,11 +206,11 @@ func (c *imageCollector) endFigure() {
 	f := c.figures[n]
 	c.figures = c.figures[:n]
 	for _, i := range f.images {
-		first(&c.list[i].caption, f.caption)
+		setFirst(&c.list[i].caption, f.caption)
 	}
 	if f.caption == "" && n > 0 {
-		around := &c.figures[n-1]
-		around.images = append(around.images, f.images[:min(len(f.images), maxFigureImages-len(around.images))]...)
+		parent := &c.figures[n-1]
+		parent.images = append(parent.images, f.images[:min(len(f.images), maxFigureImages-len(parent.images))]...)
 	}
 }
 
@@ -218,7 +218,7 @@ func (c *imageCollector) endFigure() {
 func (c *imageCollector) add(found foundImage) int {
 	if len(found.list) == 0 {
 		switch {
-		case found.bad:
+		case found.tooLong:
 			c.invalid++
 		case found.data:
 			c.data++
@@ -226,15 +226,15 @@ func (c *imageCollector) add(found foundImage) int {
 		return -1
 	}
 	found.sort(found.width)
-	const most = 2 * MaxImageVariants // some may turn out to be the same
-	found.list = found.list[:min(len(found.list), most)]
+	const maxURLs = 2 * MaxImageVariants // some may turn out to be the same
+	found.list = found.list[:min(len(found.list), maxURLs)]
 	i, known := c.known[found.list[0]]
 	if known && (len(found.list) == 1 || slices.Equal(found.list, c.list[i].list)) {
 		c.list[i].fill(found)
 		return i
 	}
 	if len(c.list) >= c.limit {
-		if c.dropped > 0 || found.list[0].format != formatSVG && storable(found.list[0].ref) {
+		if c.dropped > 0 || found.list[0].format != formatSVG && isStorable(found.list[0].ref) {
 			c.dropped++
 		}
 		return -1
@@ -248,19 +248,19 @@ func (c *imageCollector) add(found foundImage) int {
 
 // fill copies missing values from another image.
 func (f *foundImage) fill(other foundImage) {
-	first(&f.alt, other.alt)
-	first(&f.caption, other.caption)
+	setFirst(&f.alt, other.alt)
+	setFirst(&f.caption, other.caption)
 	if f.width == 0 && f.height == 0 {
 		f.width, f.height = other.width, other.height
 	}
 }
 
 func (c *imageCollector) clean(text string) string {
-	return normal(c.scratch.clean(text, MaxImageTextBytes))
+	return normalizeText(c.scratch.clean(text, MaxImageTextBytes))
 }
 
-// normal returns a text in normal form C, which may be longer, cut to MaxImageTextBytes.
-func normal(text string) string { return prefix(norm.NFC.String(text), MaxImageTextBytes) }
+// normalizeText returns a text in normal form C, which may be longer, cut to MaxImageTextBytes.
+func normalizeText(text string) string { return prefix(norm.NFC.String(text), MaxImageTextBytes) }
 
 // tree records the images below a node. It recurses, because html.Parse keeps trees shallow.
 func (c *imageCollector) tree(node *html.Node, visible bool) {
@@ -275,14 +275,14 @@ func (c *imageCollector) tree(node *html.Node, visible bool) {
 			if child.Namespace != "" {
 				tag = 0 // part of a drawing or a formula
 			}
-			apart := visible && separates(child.DataAtom, child.Data)
-			if apart {
+			isSeparate := visible && separatesWords(child.DataAtom, child.Data)
+			if isSeparate {
 				c.caption.separate()
 			}
 			c.begin(tag, child.Attr)
-			c.tree(child, visible && !invisible(child.DataAtom))
+			c.tree(child, visible && !isInvisible(child.DataAtom))
 			c.end(tag)
-			if apart {
+			if isSeparate {
 				c.caption.separate()
 			}
 		default: // ignore comments

@@ -23,8 +23,8 @@ func LoginURL(u urls.URL) bool {
 }
 
 func isLoginName(name string) bool {
-	const longest = len("authentication") + 2 // with two separators
-	if len(name) > longest {
+	const maxLength = len("authentication") + 2 // with two separators
+	if len(name) > maxLength {
 		return false
 	}
 	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name)) {

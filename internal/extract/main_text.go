@@ -12,12 +12,12 @@ const (
 	// maxHeadingsBytes caps Page.Headings.
 	maxHeadingsBytes = 4 << 10
 
-	// mainEnough is the least text, in bytes, of main, article and similar elements to be
-	// trusted. mainLeast is the least main text. With less, all visible text counts.
-	mainEnough = 250
-	mainLeast  = 140
-	// proseLeast is the least prose, in bytes, that excludes preformatted text from the prose.
-	proseLeast = 200
+	// minTrustedBytes is the least text, in bytes, of main, article and similar elements to be
+	// trusted. minMainBytes is the least main text. With less, all visible text counts.
+	minTrustedBytes = 250
+	minMainBytes    = 140
+	// minProseBytes is the least prose, in bytes, that excludes preformatted text from the prose.
+	minProseBytes = 200
 )
 
 // mainText is the text of a page without the furniture that its site repeats on every page.
@@ -40,10 +40,10 @@ func (m *builder) mainOf(text string, list []block) mainText {
 			}
 		}
 	}
-	onlyMain := within >= mainEnough && within*4 >= all
+	onlyMain := within >= minTrustedBytes && within*4 >= all
 	for i := range list {
 		if content[i] = content[i] && (!onlyMain || list[i].place&inMain != 0); content[i] {
-			m.weigh(text, &list[i])
+			m.markProse(text, &list[i])
 		}
 	}
 	for i, bl := range list {
@@ -52,11 +52,11 @@ func (m *builder) mainOf(text string, list []block) mainText {
 		}
 	}
 	main := text
-	if len(m.main)-len(m.headings) >= mainLeast {
+	if len(m.main)-len(m.headings) >= minMainBytes {
 		main = string(m.main)
 	}
-	main = cut(main)
-	if len(m.prose) < proseLeast {
+	main = cutMain(main)
+	if len(m.prose) < minProseBytes {
 		m.prose = addLine(m.prose, string(m.preformatted))
 	}
 	return mainText{main: main, headings: string(m.headings), prose: string(m.prose)}
@@ -83,7 +83,7 @@ func classify(text string, list []block) []bool {
 			continue
 		}
 		current := shapes[i]
-		if current.content(previous, nextShape(list[i+1:], shapes[i+1:])) {
+		if current.isContent(previous, nextShape(list[i+1:], shapes[i+1:])) {
 			content[i] = true
 			if last >= 0 {
 				fill(list, content, last+1, i)
@@ -101,20 +101,20 @@ func classify(text string, list []block) []bool {
 // first heading are never beside it. A paragraph of links counts only between two main blocks. In a
 // main element, all paragraphs count. spread records in after whether a main block follows.
 func spread(list []block, content, after []bool, shapes []shape) {
-	first, near := slices.Index(content, true), false
+	first, isNear := slices.Index(content, true), false
 	for i := len(list) - 1; i >= 0; i-- {
-		after[i] = near
-		content[i] = content[i] || shapes[i].paragraph(list[i], near)
-		near = content[i] || near && shapes[i].passes(list[i])
+		after[i] = isNear
+		content[i] = content[i] || shapes[i].isParagraph(list[i], isNear)
+		isNear = content[i] || isNear && shapes[i].isTransparent(list[i])
 		if i == first && list[i].place&inHeading != 0 {
-			near = false
+			isNear = false
 		}
 	}
-	near = false
+	isNear = false
 	for i, bl := range list {
-		within := near && after[i] && shapes[i].paragraphOfLinks(bl)
-		content[i] = content[i] || within || shapes[i].paragraph(bl, near)
-		near = content[i] || near && shapes[i].passes(bl)
+		within := isNear && after[i] && shapes[i].isLinkParagraph(bl)
+		content[i] = content[i] || within || shapes[i].isParagraph(bl, isNear)
+		isNear = content[i] || isNear && shapes[i].isTransparent(bl)
 	}
 }
 
@@ -155,8 +155,8 @@ func (m *builder) add(text string, bl block) {
 		if len(m.preformatted) < maxProseBytes && isProse(text, bl) {
 			m.preformatted = addLine(m.preformatted, text)
 		}
-	case bl.place&ofProse != 0:
-		m.prose = addLine(m.prose, m.sample.of(text))
+	case bl.place&inProse != 0:
+		m.prose = addLine(m.prose, m.sample.draw(text))
 	}
 }
 
@@ -177,7 +177,7 @@ type shape struct {
 
 func shapeOf(text string, bl block) shape {
 	return shape{
-		words:   words(text[bl.start:bl.end]),
+		words:   countWords(text[bl.start:bl.end]),
 		density: float64(min(bl.links, bl.end-bl.start)) / float64(bl.end-bl.start),
 	}
 }
@@ -192,8 +192,8 @@ func nextShape(rest []block, shapes []shape) shape {
 	return shape{}
 }
 
-// content reports whether a block between two others belongs to the main text.
-func (s shape) content(previous, next shape) bool {
+// isContent reports whether a block between two others belongs to the main text.
+func (s shape) isContent(previous, next shape) bool {
 	switch {
 	case s.density > 1./3:
 		return false
@@ -204,24 +204,24 @@ func (s shape) content(previous, next shape) bool {
 	}
 }
 
-// paragraph reports whether a block is a paragraph of the main text. near means beside a main
+// isParagraph reports whether a block is a paragraph of the main text. near means beside a main
 // block.
-func (s shape) paragraph(bl block, near bool) bool {
-	return s.paragraphOfLinks(bl) && (bl.place&inMain != 0 || near && s.density <= 1./2)
+func (s shape) isParagraph(bl block, isNear bool) bool {
+	return s.isLinkParagraph(bl) && (bl.place&inMain != 0 || isNear && s.density <= 1./2)
 }
 
-// paragraphOfLinks is like paragraph, but also accepts paragraphs of links.
-func (s shape) paragraphOfLinks(bl block) bool {
-	const wordsLeast = 4
-	return bl.place&inParagraph != 0 && bl.place&inFrame == 0 && s.words >= wordsLeast
+// isLinkParagraph is like paragraph, but also accepts paragraphs of links.
+func (s shape) isLinkParagraph(bl block) bool {
+	const minWords = 4
+	return bl.place&inParagraph != 0 && bl.place&inFrame == 0 && s.words >= minWords
 }
 
-// passes reports whether a block does not separate its neighbours.
-func (s shape) passes(bl block) bool {
+// isTransparent reports whether a block does not separate its neighbours.
+func (s shape) isTransparent(bl block) bool {
 	return bl.place&inFrame == 0 && (s.density <= 1./3 || bl.place&inParagraph != 0)
 }
 
-func cut(text string) string {
+func cutMain(text string) string {
 	if len(text) <= MaxMainRunes {
 		return text
 	}
@@ -247,5 +247,5 @@ func Plain(body []byte, limits Limits) Page {
 			break
 		}
 	}
-	return c.plain()
+	return c.textPage()
 }

@@ -73,18 +73,18 @@ func (c *srcsetCandidate) describe(descriptors string) bool {
 		switch {
 		case unit == 'w' && !hasWidth && !hasDensity:
 			hasWidth = true
-			if c.width = positive(number); c.width == 0 {
+			if c.width = parseInteger(number); c.width == 0 {
 				return false
 			}
 		case unit == 'x' && !hasWidth && !hasDensity && !hasHeight:
 			hasDensity = true
 			var ok bool
-			if c.density, ok = floating(number); !ok || c.density < 0 {
+			if c.density, ok = parseFloat(number); !ok || c.density < 0 {
 				return false
 			}
 		case unit == 'h' && !hasHeight && !hasDensity:
 			hasHeight = true // allowed, but without meaning
-			if positive(number) == 0 {
+			if parseInteger(number) == 0 {
 				return false
 			}
 		default:
@@ -94,8 +94,9 @@ func (c *srcsetCandidate) describe(descriptors string) bool {
 	return hasWidth || !hasHeight
 }
 
-// positive parses a non-negative integer of at most math.MaxInt32. It returns 0 if it is invalid.
-func positive(s string) int {
+// parseInteger parses a non-negative integer of at most math.MaxInt32. It returns 0 if it is
+// invalid.
+func parseInteger(s string) int {
 	if strings.Trim(s, "0123456789") != "" {
 		return 0
 	}
@@ -106,8 +107,9 @@ func positive(s string) int {
 	return n
 }
 
-// floating parses a floating-point number of HTML. Unlike Go, it rejects "+1", "1.", "Inf", "0x1".
-func floating(s string) (float64, bool) {
+// parseFloat parses a floating-point number of HTML. Unlike Go, it rejects "+1", "1.", "Inf",
+// "0x1".
+func parseFloat(s string) (float64, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if strings.Trim(digits, "0123456789.eE+-") != "" || strings.HasPrefix(digits, "+") || strings.HasPrefix(digits, "-") {
 		return 0, false
@@ -132,7 +134,7 @@ func backgroundSets(value string) iter.Seq2[string, string] {
 	return func(yield func(srcset, mediaType string) bool) {
 		begin := 0
 		for i := range len(value) {
-			if value[i] != '|' || !spaceAt(value, i-1) && !spaceAt(value, i+1) {
+			if value[i] != '|' || !isSpaceAt(value, i-1) && !isSpaceAt(value, i+1) {
 				continue
 			}
 			if !yield(cutConditions(value[begin:i])) {
@@ -151,7 +153,7 @@ func cutConditions(set string) (srcset, mediaType string) {
 		return set, ""
 	}
 	for i := range len(set) {
-		if set[i] != '[' || i > 0 && !spaceAt(set, i-1) {
+		if set[i] != '[' || i > 0 && !isSpaceAt(set, i-1) {
 			continue
 		}
 		for condition := range strings.FieldsFuncSeq(set[i:], func(r rune) bool { return r == '[' || r == ']' }) {
@@ -165,7 +167,7 @@ func cutConditions(set string) (srcset, mediaType string) {
 	return set, ""
 }
 
-// spaceAt reports whether s has whitespace at index i, which may be out of range.
-func spaceAt(s string, i int) bool {
+// isSpaceAt reports whether s has whitespace at index i, which may be out of range.
+func isSpaceAt(s string, i int) bool {
 	return i >= 0 && i < len(s) && strings.IndexByte(htmlSpace, s[i]) >= 0
 }

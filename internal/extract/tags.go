@@ -12,9 +12,9 @@ const (
 	// data URLs, contain nothing of interest.
 	maxToken = 256 << 10
 
-	// freshTokenizer is the length of a tag, in bytes, after which the tokenizer is replaced. For
+	// maxReusedTagBytes is the length of a tag, in bytes, after which the tokenizer is replaced. For
 	// each tag, a tokenizer clears the attribute table of the largest earlier tag.
-	freshTokenizer = 4096
+	maxReusedTagBytes = 4096
 )
 
 // fromTags collects from the page's tags, one by one, in linear time.
@@ -57,7 +57,7 @@ func (c *collector) tags(body []byte) int {
 			if c.images != nil {
 				c.images.begin(tag, attrs)
 			}
-			inData = tag == atom.Script && linkedData(attrs)
+			inData = tag == atom.Script && isLinkedData(attrs)
 			c.element(tag, attrs)
 			c.separate(tag, string(name))
 			c.text.hide(tag)
@@ -77,7 +77,7 @@ func (c *collector) tags(body []byte) int {
 		case html.TextToken:
 			switch {
 			case inData:
-				c.said.readLinkedData(string(z.Text()))
+				c.descriptions.readLinkedData(string(z.Text()))
 			case inTitle:
 				c.setTitle(string(z.Text()))
 			case !c.text.done() && c.text.hidden == 0:
@@ -93,7 +93,7 @@ func (c *collector) tags(body []byte) int {
 		}
 		// A token may come together with the error that cut it short. The text after a long token
 		// is read as markup even inside a script, because the tokenizer is new.
-		if length > freshTokenizer || z.Err() != nil {
+		if length > maxReusedTagBytes || z.Err() != nil {
 			return read
 		}
 	}
@@ -101,7 +101,7 @@ func (c *collector) tags(body []byte) int {
 
 // separate begins a new word after a visible tag if its element separates words.
 func (c *collector) separate(tag atom.Atom, name string) {
-	if !separates(tag, name) || c.text.hidden != 0 && c.text.hidden != tag {
+	if !separatesWords(tag, name) || c.text.hidden != 0 && c.text.hidden != tag {
 		return
 	}
 	c.text.separate()

@@ -104,7 +104,7 @@ func runLength(s string) int {
 // addRun appends words found by runLength.
 func (b *textBuffer) addRun(s string) {
 	switch {
-	case !b.full && b.room() >= len(s):
+	case !b.full && b.remaining() >= len(s):
 		b.write(s)
 	case b.full && len(b.text) > 0:
 		b.hash(s)
@@ -135,7 +135,7 @@ func plainLength(s string) int {
 	return len(s)
 }
 
-func (b *textBuffer) room() int {
+func (b *textBuffer) remaining() int {
 	if b.pending {
 		return b.limit - len(b.text) - 1
 	}
@@ -149,14 +149,14 @@ func (b *textBuffer) write(s string) {
 		b.pending = false
 		return
 	}
-	if room := b.room(); len(s) > room {
+	if remaining := b.remaining(); len(s) > remaining {
 		b.full = true
 		b.hash(s)
-		if s[0] >= utf8.RuneSelf || room <= 0 {
+		if s[0] >= utf8.RuneSelf || remaining <= 0 {
 			b.pending = false
 			return
 		}
-		s = strings.TrimSuffix(s[:room], " ")
+		s = strings.TrimSuffix(s[:remaining], " ")
 	}
 	if b.pending {
 		b.text = append(b.text, ' ')
@@ -206,11 +206,11 @@ func (c *collector) addTree(node *html.Node) {
 	case html.TextNode:
 		b.add(node.Data)
 	case html.ElementNode, html.DocumentNode:
-		apart := separates(node.DataAtom, node.Data)
-		if apart {
+		isSeparate := separatesWords(node.DataAtom, node.Data)
+		if isSeparate {
 			b.separate()
 		}
-		if invisible(node.DataAtom) {
+		if isInvisible(node.DataAtom) {
 			return
 		}
 		attrs := attributes(node.Attr)
@@ -229,7 +229,7 @@ func (c *collector) addTree(node *html.Node) {
 		if r == roleLink {
 			c.endLink()
 		}
-		if apart {
+		if isSeparate {
 			b.separate()
 		}
 	default: // comments contain no words and separate no words
@@ -238,7 +238,7 @@ func (c *collector) addTree(node *html.Node) {
 
 // hide and show handle start and end tags without a tree. Nested elements of one kind count as one.
 func (b *textBuffer) hide(tag atom.Atom) {
-	if b.hidden == 0 && invisible(tag) {
+	if b.hidden == 0 && isInvisible(tag) {
 		b.hidden = tag
 	}
 }
@@ -249,8 +249,8 @@ func (b *textBuffer) show(tag atom.Atom) {
 	}
 }
 
-// invisible reports whether an element's text is invisible on the page.
-func invisible(tag atom.Atom) bool {
+// isInvisible reports whether an element's text is invisible on the page.
+func isInvisible(tag atom.Atom) bool {
 	switch tag {
 	case atom.Iframe, atom.Noembed, atom.Noframes, atom.Script, atom.Style, atom.Template, atom.Title:
 		return true
@@ -259,10 +259,10 @@ func invisible(tag atom.Atom) bool {
 	}
 }
 
-// separates reports whether an element's tags separate words when a browser copies text: blocks,
-// line breaks, cells, replaced elements such as images, and form controls. All others are inline,
-// including unknown elements: "CO<sub>2</sub>" is one word.
-func separates(tag atom.Atom, name string) bool {
+// separatesWords reports whether an element's tags separate words when a browser copies text:
+// blocks, line breaks, cells, replaced elements such as images, and form controls. All others are
+// inline, including unknown elements: "CO<sub>2</sub>" is one word.
+func separatesWords(tag atom.Atom, name string) bool {
 	switch tag {
 	case 0:
 		return name == "text" // a label in a drawing

@@ -53,7 +53,7 @@ type xhtml struct {
 	// raw is set inside an element whose content HTML reads as text, at depth rawDepth.
 	raw      rawContent
 	rawDepth int
-	rooted   bool // the document has an element
+	hasRoot  bool // the document has an element
 }
 
 // rawContent says how the content of an element that HTML reads as text is written.
@@ -79,7 +79,7 @@ func fromXHTML(body []byte) ([]byte, bool) {
 		}
 		at += n
 	}
-	return x.out, x.rooted
+	return x.out, x.hasRoot
 }
 
 // tags rewrites body from at until it ends or a new tokenizer is due. It returns the bytes read.
@@ -108,7 +108,7 @@ func (x *xhtml) tags(at int) (read int, ok bool) {
 		if !ok || len(token) >= maxToken || len(x.out) > maxXMLGrowth*len(x.body)+maxToken {
 			return 0, false
 		}
-		if len(token) > freshTokenizer {
+		if len(token) > maxReusedTagBytes {
 			return read, true
 		}
 	}
@@ -125,10 +125,10 @@ func tagName(rest []byte) []byte {
 // start writes a start tag, and the end tag of an element that closes itself, if HTML has one.
 func (x *xhtml) start(token []byte, closed bool) bool {
 	name := tagName(token[1:])
-	if len(x.open) == 0 && x.rooted || len(x.open) >= maxXMLDepth {
+	if len(x.open) == 0 && x.hasRoot || len(x.open) >= maxXMLDepth {
 		return false
 	}
-	x.rooted = true
+	x.hasRoot = true
 	x.open = append(x.open, name)
 	tag := atom.Lookup(name)
 	if x.raw == notRaw || x.raw == rawRenaming {
@@ -167,7 +167,7 @@ func (x *xhtml) end(name []byte) bool {
 	}
 	tag := atom.Lookup(name)
 	switch {
-	case x.raw != notRaw && x.raw != rawRenaming, void(tag):
+	case x.raw != notRaw && x.raw != rawRenaming, isVoid(tag):
 	case tag == atom.Xmp, tag == atom.Plaintext:
 		x.out = append(x.out, "</pre>"...)
 	default:
@@ -179,7 +179,7 @@ func (x *xhtml) end(name []byte) bool {
 // text writes text or CDATA. Only the rest of a document type may be outside the root element.
 func (x *xhtml) text(token []byte) bool {
 	if len(x.open) == 0 {
-		return !x.rooted || len(bytes.TrimSpace(token)) == 0
+		return !x.hasRoot || len(bytes.TrimSpace(token)) == 0
 	}
 	data, literal := bytes.CutPrefix(token, []byte("<![CDATA["))
 	if literal {
@@ -220,8 +220,8 @@ func contentOf(tag atom.Atom, token []byte) rawContent {
 	}
 }
 
-// void reports whether an element has no end tag in HTML.
-func void(tag atom.Atom) bool {
+// isVoid reports whether an element has no end tag in HTML.
+func isVoid(tag atom.Atom) bool {
 	switch tag {
 	case atom.Area, atom.Base, atom.Basefont, atom.Bgsound, atom.Br, atom.Col, atom.Embed, atom.Frame, atom.Hr, atom.Img, atom.Input,
 		atom.Keygen, atom.Link, atom.Meta, atom.Param, atom.Source, atom.Track, atom.Wbr:

@@ -83,7 +83,7 @@ func TestFamilyAway(t *testing.T) {
 			ways := func(context.Context) (four, six bool) {
 				return strings.Contains(test.ways, "udp4"), strings.Contains(test.ways, "udp6")
 			}
-			require.Equal(t, test.want, familyAway(t.Context(), err, test.addr, ways))
+			require.Equal(t, test.want, isOtherFamilyOnly(t.Context(), err, test.addr, ways))
 		})
 	}
 }

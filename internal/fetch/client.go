@@ -47,8 +47,8 @@ func New(config Config) (*Client, error) {
 			RootCAs:            config.RootCAs,
 		},
 		transport: &http.Transport{
-			DialContext:            dialed,
-			DialTLSContext:         dialed,
+			DialContext:            dialedConn,
+			DialTLSContext:         dialedConn,
 			DisableCompression:     true,
 			DisableKeepAlives:      true,
 			MaxResponseHeaderBytes: maxHeaderBytes,
@@ -207,8 +207,8 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		return nil, fail(CauseInvalid, "invalid request", err)
 	}
 	if x.request.ToFile {
-		if err := tryFile(); err != nil {
-			return nil, spoolFailed(err)
+		if err := checkTempFile(); err != nil {
+			return nil, spoolError(err)
 		}
 	}
 	if c.config.Sign != nil {
@@ -220,29 +220,29 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		return nil, failure
 	}
 	x.connected = time.Now()
-	answer, err := c.transport.RoundTrip(request)
+	httpResponse, err := c.transport.RoundTrip(request)
 	if err != nil {
-		return nil, x.link.unanswered(classify(caller, total, CauseProtocol, "no response", err))
+		return nil, x.link.classifyUnanswered(classify(caller, total, CauseProtocol, "no response", err))
 	}
-	defer func() { _ = answer.Body.Close() }()
-	x.status = answer.StatusCode
-	if answer.StatusCode < http.StatusOK {
+	defer func() { _ = httpResponse.Body.Close() }()
+	x.status = httpResponse.StatusCode
+	if httpResponse.StatusCode < http.StatusOK {
 		// http.Transport skips interim responses. This is a protocol switch, or an invalid status.
-		return nil, fail(CauseProtocol, "not a final status: "+answer.Status, nil)
+		return nil, fail(CauseProtocol, "not a final status: "+httpResponse.Status, nil)
 	}
-	contentType := answer.Header.Get("Content-Type")
+	contentType := httpResponse.Header.Get("Content-Type")
 	response := &Response{
-		ContentLength: answer.ContentLength,
+		ContentLength: httpResponse.ContentLength,
 		ContentType:   contentType,
-		Header:        answer.Header,
+		Header:        httpResponse.Header,
 		MediaType:     mediaType(contentType),
-		Status:        answer.StatusCode,
+		Status:        httpResponse.StatusCode,
 	}
 	if x.request.WantBody != nil && !x.request.WantBody(response) {
 		return response, nil
 	}
 	limit := cmp.Or(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
-	share := &share{ctx: total, memory: c.memory, size: min(limit, c.config.MaxBytesInFlight)}
+	share := &memoryShare{ctx: total, memory: c.memory, size: min(limit, c.config.MaxBytesInFlight)}
 	buffer := newBuffer()
 	response.release = sync.OnceFunc(func() {
 		share.release()
@@ -252,7 +252,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		response.Body, response.File = nil, nil
 		releaseBuffer(buffer)
 	})
-	if err := readBody(response, answer, buffer, bodyLimits{
+	if err := readBody(response, httpResponse, buffer, bodyLimits{
 		bytes: limit, idle: c.config.IdleTimeout, share: share, link: x.link, toFile: x.request.ToFile,
 	}); err != nil {
 		response.release()
@@ -300,7 +300,7 @@ func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error
 
 type exchangeKey struct{}
 
-func dialed(ctx context.Context, _, _ string) (net.Conn, error) {
+func dialedConn(ctx context.Context, _, _ string) (net.Conn, error) {
 	x, ok := ctx.Value(exchangeKey{}).(*exchange)
 	if !ok {
 		return nil, errors.New("fetch: a connection without an exchange")

@@ -299,8 +299,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// inTime runs try with a deadline that is twice as far away each time, until try reports that the site was
-// reached before the deadline. A busy machine needs longer than the first one.
+// inTime runs try with a deadline that is twice as far away each time, until try reports that the
+// site was reached before the deadline. A busy machine needs longer than the first one.
 func inTime(t *testing.T, try func(deadline time.Time) (reached bool)) {
 	t.Helper()
 	span := 300 * time.Millisecond
@@ -309,8 +309,9 @@ func inTime(t *testing.T, try func(deadline time.Time) (reached bool)) {
 	}
 }
 
-// serveLate is serve for a site that writes nothing until an instant. reached waits for the connection's end,
-// if there was a connection, and reports whether the site read something before the instant.
+// serveLate is serve for a site that writes nothing until an instant. reached waits for the
+// connection's end, if there was a connection, and reports whether the site read something before
+// the instant.
 func serveLate(t *testing.T, until time.Time, talk func(net.Conn)) (s *site, reached func() bool) {
 	t.Helper()
 	ended := make(chan *lateConn, 1)

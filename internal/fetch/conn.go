@@ -26,14 +26,14 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 		KeepAlive: -1,
 	}
 	raw, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(x.request.Addr, x.target.port).String())
-	if err != nil && familyAway(ctx, err, x.request.Addr, Ways) {
+	if err != nil && isOtherFamilyOnly(ctx, err, x.request.Addr, Routes) {
 		return fail(CauseFamily, "this machine has no route to "+familyOf(x.request.Addr)+" addresses", err)
 	}
 	if err != nil {
 		return classify(caller, total, CauseConnect, "no connection", err)
 	}
 	x.guard = &guard{Conn: raw, deadline: x.request.Deadline}
-	x.link = &link{Conn: x.guard, spoken: make(chan struct{})}
+	x.link = &link{Conn: x.guard, requestWritten: make(chan struct{})}
 	if x.target.url.Scheme != "https" {
 		return nil
 	}
@@ -99,18 +99,18 @@ func (g *guard) Write(p []byte) (int, error) {
 // last caller, must return with a closed connection. A TLS connection ends with its close_notify.
 type link struct {
 	net.Conn
-	closeOnce sync.Once
-	closeErr  error
-	firstByte atomic.Pointer[time.Time]
-	http2     atomic.Bool // the response began with an HTTP/2 frame
-	spoken    chan struct{}
-	speakOnce sync.Once
+	closeOnce      sync.Once
+	closeErr       error
+	firstByte      atomic.Pointer[time.Time]
+	http2          atomic.Bool // the response began with an HTTP/2 frame
+	requestWritten chan struct{}
+	writtenOnce    sync.Once
 }
 
 // Read waits until a request was written, because data that a site sends first is a wrong response.
 // net/http would log it as the data of an idle connection.
 func (l *link) Read(p []byte) (int, error) {
-	<-l.spoken
+	<-l.requestWritten
 	n, err := l.Conn.Read(p)
 	if n > 0 && l.firstByte.Load() == nil {
 		now := time.Now()
@@ -121,14 +121,14 @@ func (l *link) Read(p []byte) (int, error) {
 }
 
 func (l *link) Write(p []byte) (int, error) {
-	defer l.speakOnce.Do(func() { close(l.spoken) })
+	defer l.writtenOnce.Do(func() { close(l.requestWritten) })
 	return l.Conn.Write(p)
 }
 
 func (l *link) Close() error {
 	l.closeOnce.Do(func() {
 		l.closeErr = l.Conn.Close()
-		l.speakOnce.Do(func() { close(l.spoken) })
+		l.writtenOnce.Do(func() { close(l.requestWritten) })
 	})
 	return l.closeErr
 }
@@ -146,8 +146,8 @@ func refusesHTTP1(err error) bool {
 	return ok && op.Op == "remote error" && op.Err.Error() == "tls: no application protocol"
 }
 
-// unanswered returns the failure of a request without a valid HTTP/1.1 response.
-func (l *link) unanswered(failure *Error) *Error {
+// classifyUnanswered returns the failure of a request without a valid HTTP/1.1 response.
+func (l *link) classifyUnanswered(failure *Error) *Error {
 	secure, isTLS := l.Conn.(*tls.Conn)
 	switch {
 	case failure.Cause == CauseCanceled:

@@ -28,7 +28,7 @@ func TestLinkReadsNothingBeforeItHasSpoken(t *testing.T) {
 				near, far := net.Pipe()
 				go func() { _, _ = io.Copy(io.Discard, far) }()
 				go func() { _, _ = io.WriteString(far, "SSH-2.0") }()
-				l := &link{Conn: near, spoken: make(chan struct{})}
+				l := &link{Conn: near, requestWritten: make(chan struct{})}
 				var done atomic.Bool
 				go func() {
 					_, _ = l.Read(make([]byte, 8))

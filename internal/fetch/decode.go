@@ -29,38 +29,38 @@ const (
 	// maxWindow bounds a zstd decoder's memory, in bytes: RFC 9659, section 3.
 	maxWindow = 8 << 20
 
-	// maxRatio limits the ratio of a body's decoded and encoded length, past its first ratioFree
-	// bytes: short repetitive pages compress better, and do no harm.
+	// maxRatio limits the ratio of a body's decoded and encoded length, past its first
+	// unlimitedRatioBytes bytes: short repetitive pages compress better, and do no harm.
 	maxRatio = 200
 
-	// ratioFree bounds the decoded bytes without a limit of the ratio.
-	ratioFree = 1 << 20
+	// unlimitedRatioBytes bounds the decoded bytes without a limit of the ratio.
+	unlimitedRatioBytes = 1 << 20
 
 	// wireSlack bounds the bytes of an encoded body past the limit for the decoded body. Only empty
 	// blocks can lengthen data by more.
 	wireSlack = 64 << 10
 
-	// firstBuffer bounds, in bytes, the buffer for a Content-Length, which may lie.
-	firstBuffer = 64 << 10
+	// maxFirstBuffer bounds, in bytes, the buffer for a Content-Length, which may lie.
+	maxFirstBuffer = 64 << 10
 )
 
 type bodyLimits struct {
 	bytes  int64
 	idle   time.Duration
-	share  *share
+	share  *memoryShare
 	link   *link
 	toFile bool
 }
 
 // readBody reads and decodes a response body, and sets Body or File, FileSize and Truncated. Body
 // shares the buffer's memory. It returns errors of the connection unchanged, and others as *Error.
-func readBody(response *Response, answer *http.Response, buffer *bytes.Buffer, limits bodyLimits) error {
+func readBody(response *Response, httpResponse *http.Response, buffer *bytes.Buffer, limits bodyLimits) error {
 	limit := limits.bytes
-	codings, err := contentCodings(answer.Header.Values("Content-Encoding"))
+	codings, err := contentCodings(httpResponse.Header.Values("Content-Encoding"))
 	if err != nil {
 		return fail(CauseDecode, "unusable Content-Encoding", err)
 	}
-	wire := &wireReader{source: answer.Body, left: limit + wireSlack, idle: limits.idle, link: limits.link}
+	wire := &wireReader{source: httpResponse.Body, left: limit + wireSlack, idle: limits.idle, link: limits.link}
 	var decoded io.Reader = wire
 	var decoders []io.Closer
 	defer func() {
@@ -71,42 +71,42 @@ func readBody(response *Response, answer *http.Response, buffer *bytes.Buffer, l
 	for _, coding := range slices.Backward(codings) {
 		decoder, err := decode(coding, decoded)
 		if err != nil {
-			return bodyEnd(response, wire, nil, err)
+			return classifyBodyError(response, wire, nil, err)
 		}
 		decoders = append(decoders, decoder)
 		decoded = &ratioReader{source: decoder, wire: wire}
 	}
-	reserve := min(max(answer.ContentLength, 0), limit, firstBuffer)
+	reserve := min(max(httpResponse.ContentLength, 0), limit, maxFirstBuffer)
 	buffer.Grow(int(reserve) + bytes.MinRead)
-	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, shareFree))); err == nil && buffer.Len() == shareFree {
+	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, unsharedBodyBytes))); err == nil && buffer.Len() == unsharedBodyBytes {
 		if limits.toFile {
 			return spoolBody(response, wire, buffer, decoded, limit)
 		}
-		if err = limits.share.take(); err == nil {
-			_, err = buffer.ReadFrom(io.LimitReader(decoded, limit+1-shareFree))
+		if err = limits.share.acquire(); err == nil {
+			_, err = buffer.ReadFrom(io.LimitReader(decoded, limit+1-unsharedBodyBytes))
 		}
 	}
 	body := buffer.Bytes()
 	if err != nil {
-		return bodyEnd(response, wire, body, err)
+		return classifyBodyError(response, wire, body, err)
 	}
 	response.Truncated = int64(len(body)) > limit
 	response.Body = body[:min(int64(len(body)), limit)]
 	return nil
 }
 
-func spoolBody(response *Response, wire *wireReader, begun *bytes.Buffer, rest io.Reader, limit int64) error {
-	file, size, err := spool(begun, rest, limit+1)
+func spoolBody(response *Response, wire *wireReader, prefix *bytes.Buffer, rest io.Reader, limit int64) error {
+	file, size, err := spool(prefix, rest, limit+1)
 	if err != nil {
-		return bodyEnd(response, wire, nil, err)
+		return classifyBodyError(response, wire, nil, err)
 	}
 	response.File, response.FileSize, response.Truncated = file, min(size, limit), size > limit
 	return nil
 }
 
-// bodyEnd classifies the error that ended a partly decoded body: a broken connection or a broken
-// body. A decoder reports both as its own errors.
-func bodyEnd(response *Response, wire *wireReader, part []byte, err error) error {
+// classifyBodyError classifies the error that ended a partly decoded body: a broken connection or a
+// broken body. A decoder reports both as its own errors.
+func classifyBodyError(response *Response, wire *wireReader, part []byte, err error) error {
 	known, ok := errors.AsType[*Error](err)
 	switch {
 	case ok:
@@ -202,28 +202,28 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// shareFree is the body length without a share of the memory: most pages are shorter.
-const shareFree = 64 << 10
+// unsharedBodyBytes is the body length without a share of the memory: most pages are shorter.
+const unsharedBodyBytes = 64 << 10
 
-// share is a body's part of Config.MaxBytesInFlight, acquired at once to avoid deadlocks.
-type share struct {
-	ctx    context.Context //nolint:containedctx // the context of the body's request
-	memory *semaphore.Weighted
-	size   int64
-	taken  bool
+// memoryShare is a body's part of Config.MaxBytesInFlight, acquired at once to avoid deadlocks.
+type memoryShare struct {
+	ctx      context.Context //nolint:containedctx // the context of the body's request
+	memory   *semaphore.Weighted
+	size     int64
+	acquired bool
 }
 
-// take waits for the share. A timeout is our fault, not the site's.
-func (s *share) take() error {
+// acquire waits for the share. A timeout is our fault, not the site's.
+func (s *memoryShare) acquire() error {
 	if err := s.memory.Acquire(s.ctx, s.size); err != nil {
 		return fail(CauseLocal, fmt.Sprintf("no memory available in time for a body of up to %d bytes", s.size), err)
 	}
-	s.taken = true
+	s.acquired = true
 	return nil
 }
 
-func (s *share) release() {
-	if s.taken {
+func (s *memoryShare) release() {
+	if s.acquired {
 		s.memory.Release(s.size)
 	}
 }
@@ -244,15 +244,16 @@ type wireReader struct {
 // minRate is the minimum average rate of a long body, in bytes a second.
 const minRate = 1000
 
-// hurry limits the next read. A closed connection needs no limit: the rest is in a buffer.
-func (w *wireReader) hurry() {
+// setReadDeadline limits the next read. A closed connection needs no limit: the rest is in a
+// buffer.
+func (w *wireReader) setReadDeadline() {
 	now := time.Now()
 	first := now
 	if t := w.link.firstByte.Load(); t != nil {
 		first = *t
 	}
-	earned := time.Duration(w.read) * time.Second / minRate
-	deadline := first.Add(max(w.idle, earned))
+	minRateTime := time.Duration(w.read) * time.Second / minRate
+	deadline := first.Add(max(w.idle, minRateTime))
 	if idle := now.Add(w.idle); idle.Before(deadline) {
 		deadline = idle
 	}
@@ -264,7 +265,7 @@ func (w *wireReader) Read(p []byte) (int, error) {
 		w.err = errWireLimit
 		return 0, w.err
 	}
-	w.hurry()
+	w.setReadDeadline()
 	n, err := w.source.Read(p[:min(int64(len(p)), w.left)])
 	w.left -= int64(n)
 	w.read += int64(n)
@@ -285,7 +286,7 @@ type ratioReader struct {
 func (r *ratioReader) Read(p []byte) (int, error) {
 	n, err := r.source.Read(p)
 	r.out += int64(n)
-	if r.out > ratioFree && r.out/maxRatio > r.wire.read {
+	if r.out > unlimitedRatioBytes && r.out/maxRatio > r.wire.read {
 		return n, fail(CauseBomb, fmt.Sprintf("the body decompresses more than %d-fold", maxRatio), nil)
 	}
 	return n, err

@@ -140,7 +140,7 @@ func fail(kind Cause, msg string, err error) *Error {
 }
 
 // classify converts err to an *Error. total limited the exchange and derives from caller.
-func classify(caller, total context.Context, otherwise Cause, msg string, err error) *Error {
+func classify(caller, total context.Context, fallback Cause, msg string, err error) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
@@ -156,21 +156,21 @@ func classify(caller, total context.Context, otherwise Cause, msg string, err er
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return fail(CauseTimeout, msg, err)
 	}
-	if otherwise == CauseProtocol && isHangup(err) {
+	if fallback == CauseProtocol && isHangup(err) {
 		return fail(CauseReset, msg, err)
 	}
-	return fail(otherwise, msg, err)
+	return fail(fallback, msg, err)
 }
 
-// familyAway reports whether this machine only has a route to the other family than addr's. Without
-// any route its whole network may be down, or it may be out of ports.
-func familyAway(
-	ctx context.Context, err error, addr netip.Addr, ways func(context.Context) (four, six bool),
+// isOtherFamilyOnly reports whether this machine only has a route to the other family than addr's.
+// Without any route its whole network may be down, or it may be out of ports.
+func isOtherFamilyOnly(
+	ctx context.Context, err error, addr netip.Addr, routes func(context.Context) (four, six bool),
 ) bool {
 	if !errors.Is(err, syscall.EADDRNOTAVAIL) && !errors.Is(err, syscall.EAFNOSUPPORT) && !errors.Is(err, syscall.ENETUNREACH) {
 		return false
 	}
-	four, six := ways(ctx)
+	four, six := routes(ctx)
 	if familyOf(addr) == "IPv4" {
 		return !four && six
 	}
@@ -184,13 +184,13 @@ func familyOf(addr netip.Addr) string {
 	return "IPv6"
 }
 
-// Ways reports whether this machine has a route to IPv4 and to IPv6 addresses. It sends nothing.
-func Ways(ctx context.Context) (four, six bool) {
-	return hasWay(ctx, "udp4", "192.0.2.1:9"), hasWay(ctx, "udp6", "[2001:db8::1]:9")
+// Routes reports whether this machine has a route to IPv4 and to IPv6 addresses. It sends nothing.
+func Routes(ctx context.Context) (four, six bool) {
+	return hasRoute(ctx, "udp4", "192.0.2.1:9"), hasRoute(ctx, "udp6", "[2001:db8::1]:9")
 }
 
-// hasWay reports whether a route exists. Connecting a UDP socket sends nothing.
-func hasWay(ctx context.Context, network, address string) bool {
+// hasRoute reports whether a route exists. Connecting a UDP socket sends nothing.
+func hasRoute(ctx context.Context, network, address string) bool {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return false
@@ -209,5 +209,5 @@ func isHangup(err error) bool {
 func isLocal(err error) bool {
 	return slices.ContainsFunc([]error{
 		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENETDOWN, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
-	}, func(own error) bool { return errors.Is(err, own) })
+	}, func(localErr error) bool { return errors.Is(err, localErr) })
 }

@@ -57,8 +57,8 @@ func (s signing) keys(t *testing.T) signatures.Keys {
 	return keys
 }
 
-// verifying is a host that answers with what it thinks of the signature, or redirects, and keeps the
-// last request.
+// verifying is a host that answers with what it thinks of the signature, or redirects, and keeps
+// the last request.
 type verifying struct {
 	*httptest.Server
 
@@ -101,8 +101,8 @@ func (s signing) get(t *testing.T, target string) *fetch.Response {
 	return response
 }
 
-// Two hosts verify the signature that was made for each, on the way of a redirect. Neither can use the
-// one it got at the other.
+// Two hosts verify the signature that was made for each, on the way of a redirect. Neither can use
+// the one it got at the other.
 func TestEachHopIsSignedForItsHost(t *testing.T) {
 	t.Parallel()
 	for _, form := range []botauth.Form{botauth.FormArchitecture02, botauth.FormProtocol01} {

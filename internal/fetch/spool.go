@@ -9,17 +9,17 @@ import (
 
 // spool writes a body to a file without a name: the begun part and the rest, at most limit bytes.
 // The caller closes the file, which frees it. An error of the file is ours, not the site's.
-func spool(begun *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64, error) {
+func spool(prefix *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64, error) {
 	file, err := os.CreateTemp("", "mosey-body-*")
 	if err != nil {
-		return nil, 0, spoolFailed(err)
+		return nil, 0, spoolError(err)
 	}
 	// If an open file cannot be removed, Response.Release removes it.
 	_ = os.Remove(file.Name())
 	out := &spoolWriter{file: file}
-	written, err := io.Copy(out, io.LimitReader(io.MultiReader(bytes.NewReader(begun.Bytes()), source), limit))
+	written, err := io.Copy(out, io.LimitReader(io.MultiReader(bytes.NewReader(prefix.Bytes()), source), limit))
 	if out.err != nil {
-		err = spoolFailed(out.err)
+		err = spoolError(out.err)
 	}
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
@@ -31,18 +31,18 @@ func spool(begun *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64,
 	return file, written, nil
 }
 
-// tryFile checks, before anything is sent, whether a body can be stored in a file.
-func tryFile() error {
+// checkTempFile checks, before anything is sent, whether a body can be stored in a file.
+func checkTempFile() error {
 	file, err := os.CreateTemp("", "mosey-body-*")
 	if err != nil {
 		return err
 	}
 	defer closeSpool(file)
-	_, err = file.Write(make([]byte, shareFree))
+	_, err = file.Write(make([]byte, unsharedBodyBytes))
 	return err
 }
 
-func spoolFailed(err error) *Error {
+func spoolError(err error) *Error {
 	return fail(CauseLocal, fmt.Sprintf("write a body to a file (in %s, by TMPDIR)", os.TempDir()), err)
 }
 

@@ -111,7 +111,7 @@ func (d directory) list(ctx context.Context, yield func(Object) error) (others i
 		}
 		key = filepath.ToSlash(key)
 		if entry.IsDir() {
-			if key == "." || mayHaveKeys(key) {
+			if key == "." || canHaveKeys(key) {
 				return nil
 			}
 			others++

@@ -35,43 +35,43 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.err }
 
-func (f *failure) Is(target error) bool { return target == crawl.ErrFull && full(f.err) }
+func (f *failure) Is(target error) bool { return target == crawl.ErrFull && isFull(f.err) }
 
-// full reports whether a store is full. Services use different codes for that.
-func full(err error) bool {
-	status, code := answer(err)
+// isFull reports whether a store is full. Services use different codes for that.
+func isFull(err error) bool {
+	status, code := serviceError(err)
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || status == http.StatusInsufficientStorage ||
 		strings.Contains(code, "StorageFull") || strings.Contains(code, "QuotaExceeded") // MinIO's codes
 }
 
-// trouble describes the failed operation, the reason and the remedy. It wraps err.
-func (s *Store) trouble(doing string, err error) error {
-	text := fmt.Sprintf("%s in %s: ", doing, s.name)
-	if why := reason(err); why != "" {
-		text += why + ": "
+// describeFailure describes the failed operation, the reason and the remedy. It wraps err.
+func (s *Store) describeFailure(operation string, err error) error {
+	text := fmt.Sprintf("%s in %s: ", operation, s.name)
+	if cause := reason(err); cause != "" {
+		text += cause + ": "
 	}
 	return &failure{text: text + detail(err), err: err}
 }
 
-// answer returns the HTTP status, or 0, and the code of a service's error.
-func answer(err error) (status int, code string) {
-	said, _ := errors.AsType[minio.ErrorResponse](err)
-	return said.StatusCode, said.Code
+// serviceError returns the HTTP status, or 0, and the code of a service's error.
+func serviceError(err error) (status int, code string) {
+	response, _ := errors.AsType[minio.ErrorResponse](err)
+	return response.StatusCode, response.Code
 }
 
-// missing reports whether the object, rather than its bucket, is missing.
-func missing(err error) bool {
-	status, code := answer(err)
+// isMissing reports whether the object, rather than its bucket, is missing.
+func isMissing(err error) bool {
+	status, code := serviceError(err)
 	return errors.Is(err, fs.ErrNotExist) || status == http.StatusNotFound && code != noBucket
 }
 
 // reason returns the cause of a failure and its remedy, if known.
 func reason(err error) string {
-	status, code := answer(err)
+	status, code := serviceError(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "it was canceled"
-	case full(err):
+	case isFull(err):
 		return "the disk is full: free space on it"
 	case errors.Is(err, syscall.EROFS):
 		return "the disk is mounted read-only: mount it for writing"
@@ -83,15 +83,15 @@ func reason(err error) string {
 		return "the service denies access: check the credentials and their permissions to read, write, list and delete objects"
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
 		return "the service is overloaded: try again later"
-	case status == 0 && unreachable(err):
+	case status == 0 && isUnreachable(err):
 		return "the service cannot be reached: check the network and its address"
 	default:
 		return ""
 	}
 }
 
-// unreachable reports whether a service did not answer.
-func unreachable(err error) bool {
+// isUnreachable reports whether a service did not answer.
+func isUnreachable(err error) bool {
 	_, op := errors.AsType[*net.OpError](err)
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, web := errors.AsType[*url.Error](err)

@@ -26,7 +26,7 @@ func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body
 		return err
 	}
 	return f.store.write(ctx, object{
-		key: f.prefix + name, what: name, mediaType: "application/octet-stream", size: size, sha: sha256, private: true,
+		key: f.prefix + name, label: name, mediaType: "application/octet-stream", size: size, sha: sha256, private: true,
 	}, body)
 }
 
@@ -46,17 +46,17 @@ func (f *Files) Remove(ctx context.Context, name string) error {
 
 // Names returns the sorted names of all files, without the prefix.
 func (f *Files) Names(ctx context.Context) ([]string, error) {
-	names, err := f.store.place.names(ctx, f.prefix)
+	names, err := f.store.backend.names(ctx, f.prefix)
 	if err != nil {
-		return nil, f.store.trouble("list "+f.prefix, err)
+		return nil, f.store.describeFailure("list "+f.prefix, err)
 	}
 	return names, nil
 }
 
 // checkName refuses a name outside the prefix.
 func checkName(name string) error {
-	leads := strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || strings.Contains(name, `\`)
-	if name == "" || path.Clean(name) != name || leads {
+	isOutside := strings.HasPrefix(name, "/") || strings.HasPrefix(name, "../") || strings.Contains(name, `\`)
+	if name == "" || path.Clean(name) != name || isOutside {
 		return fmt.Errorf("%w: %q is not a file name", crawl.ErrInvalid, name)
 	}
 	return nil

@@ -124,8 +124,8 @@ func (s *s3) restart(t *testing.T) {
 	s.Start()
 }
 
-// rest waits until the server has read all that a killed process has sent: until its connections, of which
-// some may not be accepted yet, are closed.
+// rest waits until the server has read all that a killed process has sent: until its connections,
+// of which some may not be accepted yet, are closed.
 func (s *s3) rest(t *testing.T) {
 	t.Helper()
 	last, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Listener.Addr().String())

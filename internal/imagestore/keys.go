@@ -24,8 +24,8 @@ func thumbnailKey(sha string) string { return thumbnailsPrefix + imageKey(sha) +
 // parseKey describes the object under a key of this package. ok is false for other keys.
 func parseKey(key string) (o Object, ok bool) {
 	rest, unfinished := cutTemporary(key)
-	text, trial := strings.CutPrefix(rest, probePrefix) // rand.Text may return longer texts in the future
-	if trial && len(text) >= 26 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" {
+	text, isProbe := strings.CutPrefix(rest, probePrefix) // rand.Text may return longer texts in the future
+	if isProbe && len(text) >= 26 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" {
 		return Object{key: key, Leftover: true}, true
 	}
 	rest, thumbnail := strings.CutPrefix(rest, thumbnailsPrefix)
@@ -57,8 +57,8 @@ func cutTemporary(key string) (rest string, temporary bool) {
 	return rest[:dot], true
 }
 
-// mayHaveKeys reports whether a path may contain keys: "ab", "ab/cd", or these in thumbnails.
-func mayHaveKeys(path string) bool {
+// canHaveKeys reports whether a path may contain keys: "ab", "ab/cd", or these in thumbnails.
+func canHaveKeys(path string) bool {
 	rest, _ := strings.CutPrefix(path+"/", thumbnailsPrefix)
 	switch len(rest) {
 	case 0:

@@ -26,8 +26,8 @@ var remedies = map[string]string{
 }
 
 // Validate checks a URL or a path for Open. An error is crawl.ErrInvalid.
-func Validate(where string) error {
-	_, err := parseLocation(where)
+func Validate(location string) error {
+	_, err := parseLocation(location)
 	return err
 }
 
@@ -41,14 +41,14 @@ func parseLocation(text string) (location, error) {
 		return location{}, refuse(scheme+":…", "two slashes are missing", "write "+scheme+"://")
 	}
 	if !strings.Contains(text, "://") {
-		return inDirectory(text)
+		return directoryLocation(text)
 	}
 	u, err := url.Parse(text)
 	if err != nil { // its text may quote a password
 		return location{}, refuse(scheme+"://…", "the URL cannot be parsed",
 			"percent-encode special characters")
 	}
-	name := hidden(u)
+	name := redactedURL(u)
 	switch {
 	case u.Scheme != "s3" && u.Scheme != "file":
 		return location{}, refuse(name, "unknown scheme "+u.Scheme+"://",
@@ -63,7 +63,7 @@ func parseLocation(text string) (location, error) {
 		if (u.Host != "" && u.Host != "localhost") || u.Path == "" {
 			return location{}, refuse(name, "a file URL needs three slashes and an absolute path", "write file:///var/lib/mosey/images")
 		}
-		return inDirectory(filepath.FromSlash(u.Path))
+		return directoryLocation(filepath.FromSlash(u.Path))
 	}
 	if u.Host == "" || u.Port() != "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
 		return location{}, refuse(name, "the URL must name a bucket and nothing else", "write "+exampleS3)
@@ -71,7 +71,7 @@ func parseLocation(text string) (location, error) {
 	return location{bucket: u, name: u.String()}, nil
 }
 
-func inDirectory(path string) (location, error) {
+func directoryLocation(path string) (location, error) {
 	dir, err := filepath.Abs(path)
 	if err != nil {
 		return location{}, fmt.Errorf("%w: directory %q: %w", crawl.ErrInvalid, path, err)
@@ -100,8 +100,8 @@ func checkParams(u *url.URL, name string) error {
 	return nil
 }
 
-// hidden returns a URL without its credentials, its path and the values of its parameters.
-func hidden(u *url.URL) string {
+// redactedURL returns a URL without its credentials, its path and the values of its parameters.
+func redactedURL(u *url.URL) string {
 	text := u.Scheme + "://"
 	if u.User != nil {
 		text += "…@"

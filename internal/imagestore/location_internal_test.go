@@ -131,7 +131,7 @@ func TestParseKeyOfAnything(t *testing.T) {
 		}
 		for dir := key; strings.Contains(dir, "/"); {
 			dir = dir[:strings.LastIndexByte(dir, '/')]
-			require.True(t, mayHaveKeys(dir), dir)
+			require.True(t, canHaveKeys(dir), dir)
 		}
 	}
 }

@@ -31,19 +31,19 @@ func (s *Store) Thumbnail(ctx context.Context, sha256 string) (io.ReadCloser, in
 }
 
 // read opens an object. If sha is not empty, it is the required SHA-256 of the bytes.
-func (s *Store) read(ctx context.Context, key, what, sha string) (io.ReadCloser, int64, error) {
+func (s *Store) read(ctx context.Context, key, label, sha string) (io.ReadCloser, int64, error) {
 	if err := ctx.Err(); err != nil { // a directory does not check it
-		return nil, 0, s.trouble("read "+what, err)
+		return nil, 0, s.describeFailure("read "+label, err)
 	}
-	in, size, err := s.place.read(ctx, key)
+	in, size, err := s.backend.read(ctx, key)
 	switch {
 	case err == nil:
-	case missing(err):
-		return nil, 0, fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, what, s.name)
+	case isMissing(err):
+		return nil, 0, fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, label, s.name)
 	default:
-		return nil, 0, s.trouble("read "+what, err)
+		return nil, 0, s.describeFailure("read "+label, err)
 	}
-	r := &reader{in: in, store: s, what: what, stopped: ctx.Err, sha: sha}
+	r := &reader{in: in, store: s, label: label, ctxErr: ctx.Err, sha: sha}
 	if sha != "" {
 		r.hash = sha256.New()
 	}
@@ -51,17 +51,17 @@ func (s *Store) read(ctx context.Context, key, what, sha string) (io.ReadCloser,
 }
 
 type reader struct {
-	in      io.ReadCloser
-	store   *Store
-	what    string
-	stopped func() error
-	sha     string
-	hash    hash.Hash // nil without an expected SHA-256
+	in     io.ReadCloser
+	store  *Store
+	label  string
+	ctxErr func() error
+	sha    string
+	hash   hash.Hash // nil without an expected SHA-256
 }
 
 func (r *reader) Read(p []byte) (int, error) {
-	if err := r.stopped(); err != nil {
-		return 0, r.store.trouble("read "+r.what, err)
+	if err := r.ctxErr(); err != nil {
+		return 0, r.store.describeFailure("read "+r.label, err)
 	}
 	n, err := r.in.Read(p)
 	if r.hash != nil {
@@ -70,10 +70,10 @@ func (r *reader) Read(p []byte) (int, error) {
 	switch {
 	case err == nil:
 	case !errors.Is(err, io.EOF):
-		err = r.store.trouble("read "+r.what, err)
+		err = r.store.describeFailure("read "+r.label, err)
 	case r.hash != nil:
 		if sum := hex.EncodeToString(r.hash.Sum(nil)); sum != r.sha {
-			err = r.store.trouble("read "+r.what, fmt.Errorf("the SHA-256 of the bytes is %s: %w", sum, ErrCorrupt))
+			err = r.store.describeFailure("read "+r.label, fmt.Errorf("the SHA-256 of the bytes is %s: %w", sum, ErrCorrupt))
 		}
 	}
 	return n, err

@@ -23,7 +23,7 @@ import (
 const (
 	exampleS3 = "s3://BUCKET?region=REGION"
 	accessS3  = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-	triesMost = 3 // for requests that may succeed later
+	maxTries  = 3 // for requests that may succeed later
 )
 
 // paramsS3 are the accepted parameters of a URL. None of their values is a secret.
@@ -40,13 +40,13 @@ type bucket struct {
 // openBucket finds the region and the credentials before the first request.
 func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	query := u.Query()
-	on := make(map[string]bool)
+	enabled := make(map[string]bool)
 	for _, name := range []string{"use_path_style", "anonymous", "dualstack", "fips", "accelerate", "disable_https"} {
-		yes, err := strconv.ParseBool(cmp.Or(query.Get(name), "false"))
+		value, err := strconv.ParseBool(cmp.Or(query.Get(name), "false"))
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: want true or false", name, query.Get(name))
 		}
-		on[name] = yes
+		enabled[name] = value
 	}
 	sse, err := encryption(query.Get("ssetype"), query.Get("kmskeyid"))
 	if err != nil {
@@ -56,15 +56,15 @@ func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 	if region == "" {
 		return nil, errors.New("the region is missing: add region=REGION to the URL, or set AWS_REGION")
 	}
-	host, secure := "s3."+region+".amazonaws.com", !on["disable_https"]
-	if on["fips"] {
+	host, secure := "s3."+region+".amazonaws.com", !enabled["disable_https"]
+	if enabled["fips"] {
 		host = "s3-fips." + region + ".amazonaws.com"
 	}
 	endpoint := cmp.Or(query.Get("endpoint"), os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
 	if e, err := url.Parse(endpoint); err == nil && e.Host != "" {
 		host, secure = e.Host, e.Scheme != "http"
 	}
-	creds, err := credentialsOf(ctx, region, query, on["anonymous"])
+	creds, err := credentialsOf(ctx, region, query, enabled["anonymous"])
 	if err != nil {
 		return nil, err
 	}
@@ -73,17 +73,17 @@ func openBucket(ctx context.Context, u *url.URL) (*bucket, error) {
 		return nil, err
 	}
 	lookup := minio.BucketLookupDNS
-	if on["use_path_style"] || strings.Contains(u.Host, ".") {
+	if enabled["use_path_style"] || strings.Contains(u.Host, ".") {
 		lookup = minio.BucketLookupPath // no certificate is valid for a.b.s3.example
 	}
 	client, err := minio.NewCore(host, &minio.Options{
-		Creds: creds, Secure: secure, Transport: transport, Region: region, BucketLookup: lookup, MaxRetries: triesMost,
+		Creds: creds, Secure: secure, Transport: transport, Region: region, BucketLookup: lookup, MaxRetries: maxTries,
 	})
 	if err != nil {
 		return nil, err
 	}
-	client.SetS3EnableDualstack(on["dualstack"])
-	if on["accelerate"] {
+	client.SetS3EnableDualstack(enabled["dualstack"])
+	if enabled["accelerate"] {
 		client.SetS3TransferAccelerate("s3-accelerate.amazonaws.com")
 	}
 	return &bucket{client: *client, name: u.Host, sse: sse}, nil
@@ -119,7 +119,7 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 	}
 	creds := credentials.NewChainCredentials(providers)
 	if arn := query.Get("role"); arn != "" {
-		creds = credentials.New(&role{base: creds, arn: arn, region: region, client: &http.Client{Timeout: openSpan}})
+		creds = credentials.New(&role{base: creds, arn: arn, region: region, client: &http.Client{Timeout: openTimeout}})
 	}
 	found := make(chan error, 1)
 	go func() { // a machine without credentials is slow to answer
@@ -167,7 +167,7 @@ func (r *role) Retrieve() (credentials.Value, error) { return r.RetrieveWithCred
 
 // RetrieveWithCredContext requests credentials from AWS's security token service.
 func (r *role) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
-	own, err := r.base.GetWithContext(cc)
+	baseCreds, err := r.base.GetWithContext(cc)
 	if err != nil {
 		return credentials.Value{}, err
 	}
@@ -175,7 +175,7 @@ func (r *role) RetrieveWithCredContext(cc *credentials.CredContext) (credentials
 		Client:      r.client,
 		STSEndpoint: cmp.Or(os.Getenv("AWS_ENDPOINT_URL_STS"), os.Getenv("AWS_ENDPOINT_URL"), "https://sts."+r.region+".amazonaws.com"),
 		Options: credentials.STSAssumeRoleOptions{
-			AccessKey: own.AccessKeyID, SecretKey: own.SecretAccessKey, SessionToken: own.SessionToken,
+			AccessKey: baseCreds.AccessKeyID, SecretKey: baseCreds.SecretAccessKey, SessionToken: baseCreds.SessionToken,
 			Location: r.region, RoleARN: r.arn, RoleSessionName: "mosey",
 		},
 	}

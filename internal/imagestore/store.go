@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	openSpan    = 10 * time.Second // for finding credentials
-	cleanUpSpan = 10 * time.Second // after a context has ended
+	openTimeout    = 10 * time.Second // for finding credentials
+	cleanUpTimeout = 10 * time.Second // after a context has ended
 )
 
-// place stores objects. It may ignore that a context has ended. For a missing object, it returns an
-// error that missing recognizes.
-type place interface {
+// backend stores objects. It may ignore that a context has ended. For a missing object, it returns
+// an error that missing recognizes.
+type backend interface {
 	// write stores an object atomically. It reads body from its start.
 	write(ctx context.Context, o object, body io.ReadSeeker) error
 	read(ctx context.Context, key string) (in io.ReadCloser, size int64, err error)
@@ -33,8 +33,8 @@ type place interface {
 
 // Store stores images. It is safe for concurrent use.
 type Store struct {
-	place place
-	name  string
+	backend backend
+	name    string
 }
 
 // Open opens the store at a URL, or in a directory. It creates the directory, readable by its owner
@@ -44,21 +44,21 @@ type Store struct {
 //	file:///var/lib/mosey/images
 //	s3://BUCKET?region=REGION
 //	s3://BUCKET?region=us-east-1&endpoint=http://minio:9000&use_path_style=true
-func Open(ctx context.Context, where string) (*Store, error) {
-	l, err := parseLocation(where)
+func Open(ctx context.Context, location string) (*Store, error) {
+	l, err := parseLocation(location)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{name: l.name}
 	if l.bucket == nil {
-		if s.place, err = openDirectory(l.dir); err != nil {
-			return nil, s.trouble("open the image store", err)
+		if s.backend, err = openDirectory(l.dir); err != nil {
+			return nil, s.describeFailure("open the image store", err)
 		}
 		return s, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, openSpan)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if s.place, err = openBucket(ctx, l.bucket); err != nil {
+	if s.backend, err = openBucket(ctx, l.bucket); err != nil {
 		// The service was not requested yet, so the error is about the URL or the environment.
 		return nil, &failure{text: fmt.Sprintf("open the image store in %s: %s", s.name, detail(err)), err: err}
 	}
@@ -72,19 +72,19 @@ func (s *Store) String() string { return s.name }
 func (s *Store) Check(ctx context.Context, size int64) (err error) {
 	text := rand.Text()
 	key := probePrefix + text
-	trial := bytes.Repeat([]byte(text), max(1, int(size)/len(text)+1))
-	o := newObject(key, "a test object", "text/plain", trial)
-	if err := s.write(ctx, o, bytes.NewReader(trial)); err != nil {
+	content := bytes.Repeat([]byte(text), max(1, int(size)/len(text)+1))
+	o := newObject(key, "a test object", "text/plain", content)
+	if err := s.write(ctx, o, bytes.NewReader(content)); err != nil {
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpSpan)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
-		if e := s.remove(ctx, key, o.what); err == nil {
+		if e := s.remove(ctx, key, o.label); err == nil {
 			err = e
 		}
 	}()
-	in, _, err := s.read(ctx, key, o.what, o.sha)
+	in, _, err := s.read(ctx, key, o.label, o.sha)
 	if err != nil {
 		return err
 	}
@@ -101,18 +101,18 @@ func (s *Store) Delete(ctx context.Context, o Object) (gone bool, err error) {
 	if o.key == "" {
 		return false, fmt.Errorf("%w: image %s: want a listed object", crawl.ErrInvalid, o.SHA256)
 	}
-	what := fmt.Sprintf("the object %q", o.key)
-	_, written, err := s.place.stat(ctx, o.key)
+	label := fmt.Sprintf("the object %q", o.key)
+	_, written, err := s.backend.stat(ctx, o.key)
 	switch {
 	case err == nil && written.After(o.Written):
 		return false, nil
 	case err == nil:
-		err = s.remove(ctx, o.key, what)
+		err = s.remove(ctx, o.key, label)
 		return err == nil, err
-	case missing(err):
+	case isMissing(err):
 		return true, nil
 	}
-	return false, s.trouble("delete "+what, err)
+	return false, s.describeFailure("delete "+label, err)
 }
 
 // Erase deletes an image and its thumbnail, if they exist. A concurrent Put that skipped the image
@@ -127,12 +127,12 @@ func (s *Store) Erase(ctx context.Context, sha256 string) error {
 	)
 }
 
-func (s *Store) remove(ctx context.Context, key, what string) error {
+func (s *Store) remove(ctx context.Context, key, label string) error {
 	if err := ctx.Err(); err != nil { // a directory does not check it
-		return s.trouble("delete "+what, err)
+		return s.describeFailure("delete "+label, err)
 	}
-	if err := s.place.remove(ctx, key); err != nil && !missing(err) {
-		return s.trouble("delete "+what, err)
+	if err := s.backend.remove(ctx, key); err != nil && !isMissing(err) {
+		return s.describeFailure("delete "+label, err)
 	}
 	return nil
 }
@@ -141,16 +141,16 @@ func (s *Store) remove(ctx context.Context, key, what string) error {
 // being deleted. Delete skips younger objects.
 const rewriteAfter = time.Hour
 
-// isThere reports whether an object is stored with the right size and young enough to be skipped.
-func (s *Store) isThere(ctx context.Context, o object) (bool, error) {
-	size, written, err := s.place.stat(ctx, o.key)
+// isStored reports whether an object is stored with the right size and young enough to be skipped.
+func (s *Store) isStored(ctx context.Context, o object) (bool, error) {
+	size, written, err := s.backend.stat(ctx, o.key)
 	switch {
 	case err == nil:
 		return size == o.size && time.Since(written) < rewriteAfter, nil
-	case missing(err):
+	case isMissing(err):
 		return false, nil
 	}
-	return false, s.trouble("look for "+o.what, err)
+	return false, s.describeFailure("look for "+o.label, err)
 }
 
 // Object is an object from List.
@@ -172,13 +172,13 @@ type Object struct {
 // at the first error of yield and returns it. Objects that are written or deleted concurrently may
 // be included. others counts foreign objects. A folder without keys of this package counts once.
 func (s *Store) List(ctx context.Context, yield func(Object) error) (others int, err error) {
-	var stopped error
-	others, err = s.place.list(ctx, func(o Object) error {
-		stopped = yield(o)
-		return stopped
+	var yieldErr error
+	others, err = s.backend.list(ctx, func(o Object) error {
+		yieldErr = yield(o)
+		return yieldErr
 	})
-	if err != nil && stopped == nil {
-		err = s.trouble("list the images", err)
+	if err != nil && yieldErr == nil {
+		err = s.describeFailure("list the images", err)
 	}
 	return others, err
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// object is an object to write. what names it in errors, and sha is the SHA-256 of its bytes.
+// object is an object to write. label names it in errors, and sha is the SHA-256 of its bytes.
 type object struct {
-	key, what, mediaType, sha string
+	key, label, mediaType, sha string
 
 	size    int64
 	private bool // readable only by its owner
 }
 
-func newObject(key, what, mediaType string, data []byte) object {
+func newObject(key, label, mediaType string, data []byte) object {
 	sum := sha256.Sum256(data)
-	return object{key: key, what: what, mediaType: mediaType, size: int64(len(data)), sha: hex.EncodeToString(sum[:])}
+	return object{key: key, label: label, mediaType: mediaType, size: int64(len(data)), sha: hex.EncodeToString(sum[:])}
 }
 
 // Put stores an image, the size bytes of body from its start, under their SHA-256 in lower case
@@ -40,19 +40,19 @@ func (s *Store) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size
 	if err := checkSHA(sha256); err != nil {
 		return err
 	}
-	o := object{key: imageKey(sha256), what: "image " + sha256, mediaType: mediaType, size: size, sha: sha256}
+	o := object{key: imageKey(sha256), label: "image " + sha256, mediaType: mediaType, size: size, sha: sha256}
 	kind, _, err := mime.ParseMediaType(mediaType)
 	if err != nil || !strings.HasPrefix(kind, "image/") {
-		return fmt.Errorf("%w: %s: media type %q: want an image type such as image/jpeg", crawl.ErrInvalid, o.what, mediaType)
+		return fmt.Errorf("%w: %s: media type %q: want an image type such as image/jpeg", crawl.ErrInvalid, o.label, mediaType)
 	}
 	checked, err := newBody(ctx, o, body)
 	if err == nil {
 		_, err = io.Copy(io.Discard, checked)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.what, err)
+		return fmt.Errorf("%s: %w", o.label, err)
 	}
-	if there, err := s.isThere(ctx, o); there || err != nil {
+	if isStored, err := s.isStored(ctx, o); isStored || err != nil {
 		return err
 	}
 	return s.write(ctx, o, body)
@@ -71,20 +71,20 @@ func (s *Store) PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) er
 func (s *Store) write(ctx context.Context, o object, in io.ReadSeeker) error {
 	body, err := newBody(ctx, o, in)
 	if err == nil {
-		err = s.place.write(ctx, o, body)
+		err = s.backend.write(ctx, o, body)
 	}
 	if errors.Is(err, errBody) {
-		return &failure{text: o.what + ": " + detail(err), err: err}
+		return &failure{text: o.label + ": " + detail(err), err: err}
 	}
 	if err != nil {
-		return s.trouble("write "+o.what, err)
+		return s.describeFailure("write "+o.label, err)
 	}
-	size, _, err := s.place.stat(ctx, o.key)
+	size, _, err := s.backend.stat(ctx, o.key)
 	if err == nil && size != o.size {
 		err = fmt.Errorf("%d of %d bytes are stored: %w", size, o.size, ErrCorrupt)
 	}
 	if err != nil {
-		return s.trouble("write "+o.what, err)
+		return s.describeFailure("write "+o.label, err)
 	}
 	return nil
 }
@@ -95,16 +95,16 @@ var errBody = errors.New("its bytes cannot be stored")
 // body reads the bytes to store. If they do not match the key, it fails before it returns the last
 // byte, so that no reader ever has all wrong bytes.
 type body struct {
-	in      io.ReadSeeker
-	object  object
-	stopped func() error
-	read    int64
-	hash    hash.Hash
-	err     error // permanent
+	in     io.ReadSeeker
+	object object
+	ctxErr func() error
+	read   int64
+	hash   hash.Hash
+	err    error // permanent
 }
 
 func newBody(ctx context.Context, o object, in io.ReadSeeker) (*body, error) {
-	b := &body{in: in, object: o, stopped: ctx.Err, hash: sha256.New()}
+	b := &body{in: in, object: o, ctxErr: ctx.Err, hash: sha256.New()}
 	return b, b.rewind()
 }
 
@@ -135,7 +135,7 @@ func (b *body) Seek(offset int64, whence int) (int64, error) {
 }
 
 func (b *body) Read(p []byte) (n int, err error) {
-	if err := b.stopped(); err != nil {
+	if err := b.ctxErr(); err != nil {
 		return 0, err
 	}
 	n, err = b.in.Read(p)

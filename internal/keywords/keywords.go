@@ -18,27 +18,28 @@ import (
 )
 
 const (
-	// gather delays the first page of a batch, because large batches cost less per page.
-	gather = time.Second
-	// every is the poll interval for rows that another process has left and for large merges.
-	every = 10 * time.Second
-	// lastSpan limits the last write. The next Writer writes the rest.
-	lastSpan = 5 * time.Second
-	// batch caps the pages of one transaction.
-	batch = 250
-	// passMost caps the consecutive transactions before the lowest page ids get their turn again.
-	passMost = 40
-	// behind is the number of waiting pages that the log warns of, and lookEvery the interval of
-	// counts.
-	behind    = report.KeywordsBound
-	lookEvery = time.Minute
+	// batchDelay delays the first page of a batch, because large batches cost less per page.
+	batchDelay = time.Second
+	// pollInterval is the poll interval for rows that another process has left and for large merges.
+	pollInterval = 10 * time.Second
+	// finalTimeout limits the last write. The next Writer writes the rest.
+	finalTimeout = 5 * time.Second
+	// maxBatchPages caps the pages of one transaction.
+	maxBatchPages = 250
+	// maxPassBatches caps the consecutive transactions before the lowest page ids get their turn
+	// again.
+	maxPassBatches = 40
+	// backlogThreshold is the number of waiting pages that the log warns of, and backlogInterval the
+	// interval of counts.
+	backlogThreshold = report.KeywordsBound
+	backlogInterval  = time.Minute
 )
 
 // Store stores the waiting terms; *db.Store is one.
 type Store interface {
 	KeywordsWake() <-chan struct{}
 	WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error)
-	GiveUpKeywords(ctx context.Context, after int64) (int64, error)
+	AbandonKeywords(ctx context.Context, after int64) (int64, error)
 	KeywordsWaiting(ctx context.Context, most int) (int, error)
 	MergeIndex(ctx context.Context, large bool) (bool, error)
 }
@@ -48,11 +49,11 @@ type Writer struct {
 	Store  Store
 	Logger *slog.Logger
 
-	looked time.Time // the last count of waiting pages
+	backlogCheckedAt time.Time // the last count of waiting pages
 }
 
 // Run writes keywords as pages are recorded, until the context ends. Then it writes the keywords of
-// the last pages, for lastSpan at most.
+// the last pages, for finalTimeout at most.
 func (w *Writer) Run(ctx context.Context) {
 	var merging sync.WaitGroup
 	defer merging.Wait()
@@ -60,12 +61,12 @@ func (w *Writer) Run(ctx context.Context) {
 	// An aborted transaction briefly keeps its pages from the last write.
 	writing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastSpan, cancel) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalTimeout, cancel) })()
 	for ended := false; !ended; {
 		ended = w.wait(ctx)
 		err := w.Write(writing)
 		if err == nil {
-			err = w.tell(writing)
+			err = w.warnIfBehind(writing)
 		}
 		if err != nil {
 			w.Logger.WarnContext(ctx, "could not write keywords; retrying soon, the pages are not searchable until then", "error", err)
@@ -77,11 +78,11 @@ func (w *Writer) Run(ctx context.Context) {
 func (w *Writer) wait(ctx context.Context) (ended bool) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(every):
+	case <-time.After(pollInterval):
 	case <-w.Store.KeywordsWake():
 		select {
 		case <-ctx.Done():
-		case <-time.After(gather):
+		case <-time.After(batchDelay):
 		}
 	}
 	return ctx.Err() != nil
@@ -91,10 +92,10 @@ func (w *Writer) wait(ctx context.Context) (ended bool) {
 func (w *Writer) Write(ctx context.Context) error {
 	for {
 		after := int64(0)
-		for range passMost {
-			last, n, err := w.Store.WriteKeywords(ctx, after, batch)
+		for range maxPassBatches {
+			last, n, err := w.Store.WriteKeywords(ctx, after, maxBatchPages)
 			if errors.Is(err, crawl.ErrRefused) {
-				last, n, err = w.singly(ctx, after)
+				last, n, err = w.writeOneByOne(ctx, after)
 			}
 			if err != nil {
 				return err
@@ -105,7 +106,7 @@ func (w *Writer) Write(ctx context.Context) error {
 			after = last
 			w.merge(ctx, false)
 		}
-		if err := w.tell(ctx); err != nil {
+		if err := w.warnIfBehind(ctx); err != nil {
 			return err
 		}
 	}
@@ -128,24 +129,24 @@ func (w *Writer) mergeLarge(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(every):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// singly writes the next pages one by one, and gives up pages that cannot be stored.
-func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, err error) {
-	for last = after; n < batch; n++ {
-		id, took, err := w.Store.WriteKeywords(ctx, last, 1)
+// writeOneByOne writes the next pages one by one, and gives up pages that cannot be stored.
+func (w *Writer) writeOneByOne(ctx context.Context, after int64) (last int64, n int, err error) {
+	for last = after; n < maxBatchPages; n++ {
+		id, written, err := w.Store.WriteKeywords(ctx, last, 1)
 		if errors.Is(err, crawl.ErrRefused) {
 			reason := err
-			if id, err = w.Store.GiveUpKeywords(ctx, last); err == nil && id != 0 {
-				took = 1
+			if id, err = w.Store.AbandonKeywords(ctx, last); err == nil && id != 0 {
+				written = 1
 				w.Logger.WarnContext(ctx, "a page's keywords cannot be stored; mosey recrawl --outdated reads the page again",
 					"page", id, "error", reason)
 			}
 		}
-		if err != nil || took == 0 {
+		if err != nil || written == 0 {
 			return last, n, err
 		}
 		last = id
@@ -153,14 +154,15 @@ func (w *Writer) singly(ctx context.Context, after int64) (last int64, n int, er
 	return last, n, nil
 }
 
-// tell warns, at most once a minute, that pages are crawled faster than their keywords are written.
-func (w *Writer) tell(ctx context.Context) error {
-	if time.Since(w.looked) < lookEvery {
+// warnIfBehind warns, at most once a minute, that pages are crawled faster than their keywords are
+// written.
+func (w *Writer) warnIfBehind(ctx context.Context) error {
+	if time.Since(w.backlogCheckedAt) < backlogInterval {
 		return nil
 	}
-	w.looked = time.Now()
-	n, err := w.Store.KeywordsWaiting(ctx, behind)
-	if err == nil && n >= behind {
+	w.backlogCheckedAt = time.Now()
+	n, err := w.Store.KeywordsWaiting(ctx, backlogThreshold)
+	if err == nil && n >= backlogThreshold {
 		w.Logger.WarnContext(ctx, "the crawl is faster than its index: pages become searchable late", "waiting", n)
 	}
 	return err

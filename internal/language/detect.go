@@ -13,17 +13,17 @@ import (
 
 // Text lengths in letters. A letter of Chinese, Japanese or Korean counts as three.
 const (
-	// lettersLeast is the minimum for any answer, even a declared one. Shorter texts are labels.
-	lettersLeast = 40
-	// lettersEnough is the minimum for the models. In shorter texts a few names would decide.
-	lettersEnough = 120
+	// minLetters is the minimum for any answer, even a declared one. Shorter texts are labels.
+	minLetters = 40
+	// minModelLetters is the minimum for the models. In shorter texts a few names would decide.
+	minModelLetters = 120
 )
 
 // The required confidence of the models. In measurements, a language with 0.9 was right, and so was
 // a language with an average of 0.8 over three windows.
 const (
-	sureAlone    = 0.9
-	sureTogether = 0.8
+	minWindowConfidence = 0.9
+	minMeanConfidence   = 0.8
 )
 
 // Models identify languages by their letters.
@@ -52,51 +52,51 @@ func New(models Models) Detector { return Detector{models: models} }
 func (d Detector) Languages(prose string, declared ...string) (first, second string) {
 	tags := parse(declared)
 	if d.models == nil {
-		return d.one(prose, tags), ""
+		return d.detectOne(prose, tags), ""
 	}
-	in, _ := divisions.Get().(*divided) // the pool holds nothing else
+	in, _ := divisions.Get().(*division) // the pool holds nothing else
 	defer in.release()
 	in.divide(prose)
 	largest := in.main()
 	other := in.largest(largest)
-	if other.weight*partsLeast < in.all {
-		return d.one(prose, tags), ""
+	if other.weight*separatePartDivisor < in.totalWeight {
+		return d.detectOne(prose, tags), ""
 	}
-	switch first = d.one(in.text(largest), tags); {
+	switch first = d.detectOne(in.text(largest), tags); {
 	case first != "":
-	case largest.lang != 0 && doubtful(frequentWords().ranked[bits.TrailingZeros64(largest.lang)]):
+	case largest.lang != 0 && isAmbiguous(frequentWords().ranked[bits.TrailingZeros64(largest.lang)]):
 		return "", "" // two similar languages
 	default:
-		return d.one(prose, tags), ""
+		return d.detectOne(prose, tags), ""
 	}
-	taken := []part{largest}
-	for range partShare {
-		if other.weight*partShare < in.all {
+	largestParts := []part{largest}
+	for range secondPartDivisor {
+		if other.weight*secondPartDivisor < in.totalWeight {
 			break
 		}
 		if other.lang != 0 || other.script != in.scriptOf(largest) {
-			second = d.one(in.text(other), tags)
+			second = d.detectOne(in.text(other), tags)
 			// only the declaration distinguishes the languages of one line
 			if second != "" && lineOf(baseOf(language.Make(first))) != lineOf(baseOf(language.Make(second))) {
 				return first, second
 			}
 		}
-		taken = append(taken, other)
-		other = in.largest(taken...)
+		largestParts = append(largestParts, other)
+		other = in.largest(largestParts...)
 	}
 	return first, ""
 }
 
-// one returns the language of a text in one language.
-func (d Detector) one(prose string, tags []language.Tag) string {
+// detectOne returns the language of a text in one language.
+func (d Detector) detectOne(prose string, tags []language.Tag) string {
 	s := scriptsOf(prose)
-	if s.letters < lettersLeast {
+	if s.letters < minLetters {
 		return ""
 	}
 	var found []candidate
-	if d.models != nil && s.letters >= lettersEnough && !s.oneLanguage() {
-		var w words
-		w.look(prose)
+	if d.models != nil && s.letters >= minModelLetters && !s.oneLanguage() {
+		var w wordCounts
+		w.readSample(prose)
 		if tag := w.declared(tags); tag != language.Und {
 			return s.name(tag)
 		}
@@ -106,21 +106,21 @@ func (d Detector) one(prose string, tags []language.Tag) string {
 }
 
 type candidate struct {
-	base string
-	sure float64
+	base       string
+	confidence float64
 }
 
 // find identifies the language of a text by its frequent words, or else by the models. If the words
 // are ambiguous, it runs the models on less text and similar languages only. If the models then
 // choose another language, it runs them on all languages.
-func (d Detector) find(prose string, s scripts, w *words) []candidate {
-	switch lang, family, sure := w.leader(); {
+func (d Detector) find(prose string, s scripts, w *wordCounts) []candidate {
+	switch lang, family, certain := w.leader(); {
 	case lang == "":
-	case sure && !doubtful(lang):
+	case certain && !isAmbiguous(lang):
 		return []candidate{{lang, 1}}
 	default:
 		letters := confirmLetters
-		if doubtful(lang) {
+		if isAmbiguous(lang) {
 			letters = windowLetters
 		}
 		found := d.candidates(windows(prose, letters), s, family)
@@ -147,13 +147,13 @@ func (d Detector) candidates(pieces []string, s scripts, among []string) []candi
 			continue
 		}
 		read++
-		for base, sure := range likely {
+		for base, confidence := range likely {
 			if !s.fits(language.Make(base)) {
 				continue
 			}
-			sum[base] += sure
-			if read == 1 && sure >= sureAlone && !doubtful(base) {
-				return []candidate{{base, sure}}
+			sum[base] += confidence
+			if read == 1 && confidence >= minWindowConfidence && !isAmbiguous(base) {
+				return []candidate{{base, confidence}}
 			}
 		}
 	}
@@ -162,12 +162,12 @@ func (d Detector) candidates(pieces []string, s scripts, among []string) []candi
 		found = append(found, candidate{base, total / read})
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.sure, a.sure), cmp.Compare(a.base, b.base))
+		return cmp.Or(cmp.Compare(b.confidence, a.confidence), cmp.Compare(a.base, b.base))
 	})
 	switch {
 	case len(found) == 1:
 		return nil
-	case found[0].sure >= sureTogether:
+	case found[0].confidence >= minMeanConfidence:
 		return found[:1]
 	}
 	return found[:2]
@@ -187,8 +187,8 @@ func choose(found []candidate, declared []language.Tag, s scripts) language.Tag 
 		base := baseOf(tag)
 		switch {
 		case !s.fits(tag):
-		case top == "", base == top, base == second, alike(base, top),
-			!modelled(base) && (!certain || slices.Contains(neighbours[base], top)):
+		case top == "", base == top, base == second, areAlike(base, top),
+			!hasModel(base) && (!certain || slices.Contains(neighbours[base], top)):
 			return tag
 		}
 	}
@@ -219,7 +219,7 @@ func parse(declared []string) (found []language.Tag) {
 			}
 			// invalid rests are ignored, as in "en-us-posix"
 			tag, err := language.BCP47.Parse(text)
-			if base, certain := tag.Base(); err != nil || certain == language.No || tags.Nameless(base) {
+			if base, certain := tag.Base(); err != nil || certain == language.No || tags.IsUndetermined(base) {
 				continue
 			}
 			found = append(found, tags.Canonical(tag))
@@ -233,8 +233,9 @@ func baseOf(tag language.Tag) string {
 	return base.String()
 }
 
-// guessed is the claim for a query's language. A wrong guess only changes the order of the results.
-var guessed = claim{words: 3, share: 20, times: 2, least: 1}
+// queryEvidence is the claim for a query's language. A wrong guess only changes the order of the
+// results.
+var queryEvidence = evidence{minWords: 3, minShare: 20, minRatio: 2, minExclusive: 1}
 
 // Guess returns the language of a few words, such as a query, by their script and by frequent
 // words. It returns an empty string if the language is unclear. It uses no models.
@@ -242,10 +243,10 @@ func Guess(text string) string {
 	if s := scriptsOf(text); s.oneLanguage() {
 		return s.language()
 	}
-	var w words
-	w.look(withoutContractions(text))
+	var w wordCounts
+	w.readSample(withoutContractions(text))
 	for i, lang := range w.ranked {
-		if w.bear(i, guessed) {
+		if w.satisfies(i, queryEvidence) {
 			if lang == groups[0][0] {
 				return "" // as frequent in the others of its group
 			}
@@ -258,11 +259,11 @@ func Guess(text string) string {
 // withoutContractions removes words such as "don't", whose parts are words of other languages. It
 // keeps French and Italian words with an apostrophe.
 func withoutContractions(text string) string {
-	var kept []string
+	var remaining []string
 	for word := range strings.FieldsSeq(strings.ReplaceAll(text, "’", "'")) {
 		if _, after, is := strings.Cut(word, "'"); !is || len(after) > 2 {
-			kept = append(kept, word)
+			remaining = append(remaining, word)
 		}
 	}
-	return strings.Join(kept, " ")
+	return strings.Join(remaining, " ")
 }

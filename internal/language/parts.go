@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// partShare is the divisor of the least share of a second language in a text.
-	partShare = 5
-	// partsLeast is the divisor of the least share of a part that is separated from the largest.
-	partsLeast = 20
-	// paragraphsMost caps the paragraphs. The rest of a text belongs to the last one.
-	paragraphsMost = 256
+	// secondPartDivisor is the divisor of the least share of a second language in a text.
+	secondPartDivisor = 5
+	// separatePartDivisor is the divisor of the least share of a part that is separated from the
+	// largest.
+	separatePartDivisor = 20
+	// maxParagraphs caps the paragraphs. The rest of a text belongs to the last one.
+	maxParagraphs = 256
 	// scriptBytes is the length of the sample that decides a paragraph's script.
 	scriptBytes = 200
-	// nearly is the least number of frequent words of a candidate language in a paragraph, in
-	// percent of the most likely language's number.
-	nearly = 75
+	// minCandidatePercent is the least number of frequent words of a candidate language in a
+	// paragraph, in percent of the most likely language's number.
+	minCandidatePercent = 75
 )
 
 type paragraph struct {
 	text   string
-	weight int // letters, counted as for lettersLeast
+	weight int // letters, counted as for minLetters
 	script string
 	// langs has a bit for each candidate language in ranked, or none without frequent words.
 	langs uint64
@@ -41,27 +42,27 @@ func (p part) has(q paragraph) bool {
 	return p.lang&q.langs != 0 || p.lang == 0 && q.langs == 0 && p.script == q.script
 }
 
-type divided struct {
-	list []paragraph
-	all  int // weight
+type division struct {
+	list        []paragraph
+	totalWeight int // weight
 	// hits counts the frequent words of each language in its candidate paragraphs.
-	hits [rankedMost]int
+	hits [maxRanked]int
 }
 
 // divisions are reused for later texts.
-var divisions = sync.Pool{New: func() any { return new(divided) }}
+var divisions = sync.Pool{New: func() any { return new(division) }}
 
-func (d *divided) release() {
+func (d *division) release() {
 	clear(d.list) // they keep the text in memory
-	*d = divided{list: d.list[:0]}
+	*d = division{list: d.list[:0]}
 	divisions.Put(d)
 }
 
 // divide looks up the frequent words of each paragraph.
-func (d *divided) divide(prose string) {
-	for prose != "" && len(d.list) < paragraphsMost {
+func (d *division) divide(prose string) {
+	for prose != "" && len(d.list) < maxParagraphs {
 		text, rest := prose, ""
-		if len(d.list) < paragraphsMost-1 {
+		if len(d.list) < maxParagraphs-1 {
 			text, rest, _ = strings.Cut(prose, "\n")
 		}
 		prose = rest
@@ -69,10 +70,10 @@ func (d *divided) divide(prose string) {
 	}
 }
 
-func (d *divided) add(text string) {
+func (d *division) add(text string) {
 	read := runs{text: text}
 	count := 0
-	var has [rankedMost]uint16
+	var has [maxRanked]uint16
 	for word := read.next(); len(word) > 0; word = read.next() {
 		count++
 		for of := frequentWords().owners[string(word)]; of != 0; of &= of - 1 {
@@ -86,25 +87,25 @@ func (d *divided) add(text string) {
 			p.weight *= ideographWeight
 		}
 	}
-	most := int(slices.Max(has[:]))
-	if most > 1 && most*100 >= count*confirmed.share {
+	maxHits := int(slices.Max(has[:]))
+	if maxHits > 1 && maxHits*100 >= count*declaredEvidence.minShare {
 		for i, n := range has {
-			if int(n)*100 >= most*nearly {
+			if int(n)*100 >= maxHits*minCandidatePercent {
 				p.langs |= 1 << i
 				d.hits[i] += int(n)
 			}
 		}
 	}
-	d.all += p.weight
+	d.totalWeight += p.weight
 	d.list = append(d.list, p)
 }
 
 // largest returns the largest part of the paragraphs outside the taken parts.
-func (d *divided) largest(taken ...part) (best part) {
-	var weights [rankedMost]int
+func (d *division) largest(excluded ...part) (best part) {
+	var weights [maxRanked]int
 	unknown := map[string]int{}
 	for _, p := range d.list {
-		if slices.ContainsFunc(taken, func(q part) bool { return q.has(p) }) {
+		if slices.ContainsFunc(excluded, func(q part) bool { return q.has(p) }) {
 			continue
 		}
 		if p.langs == 0 {
@@ -131,7 +132,7 @@ func (d *divided) largest(taken ...part) (best part) {
 // main returns the largest part. Paragraphs without frequent words are mostly names and terms of
 // the surrounding language. They count as another language only if they are by far the largest
 // part.
-func (d *divided) main() part {
+func (d *division) main() part {
 	const times = 2
 	largest := d.largest()
 	if largest.lang != 0 {
@@ -143,14 +144,14 @@ func (d *divided) main() part {
 	return largest
 }
 
-func (d *divided) scriptOf(of part) string {
+func (d *division) scriptOf(of part) string {
 	if i := slices.IndexFunc(d.list, of.has); i >= 0 {
 		return d.list[i].script
 	}
 	return ""
 }
 
-func (d *divided) text(of part) string {
+func (d *division) text(of part) string {
 	var b strings.Builder
 	for _, p := range d.list {
 		if of.has(p) {

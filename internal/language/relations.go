@@ -9,7 +9,7 @@ var groups = [][]string{
 	{"nb", "nn"},
 }
 
-func alike(a, b string) bool {
+func areAlike(a, b string) bool {
 	return slices.ContainsFunc(groups, func(group []string) bool {
 		return slices.Contains(group, a) && slices.Contains(group, b)
 	})
@@ -18,8 +18,8 @@ func alike(a, b string) bool {
 // mixtures are languages that the models return for a mixture of two languages.
 var mixtures = []string{"tl", "la", "eo"}
 
-// doubtful reports whether one piece of a text is not enough to identify a language.
-func doubtful(base string) bool {
+// isAmbiguous reports whether one piece of a text is not enough to identify a language.
+func isAmbiguous(base string) bool {
 	return slices.Contains(mixtures, base) ||
 		slices.ContainsFunc(groups, func(group []string) bool { return slices.Contains(group, base) })
 }
@@ -45,7 +45,7 @@ var models = []string{
 	"sw", "ta", "te", "th", "tl", "tn", "tr", "ts", "uk", "ur", "vi", "xh", "yo", "zh", "zu",
 }
 
-func modelled(base string) bool { return slices.Contains(models, base) }
+func hasModel(base string) bool { return slices.Contains(models, base) }
 
 // lineOf returns the code of the line in frequent with the words of a language.
 func lineOf(base string) string {

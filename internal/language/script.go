@@ -13,7 +13,7 @@ import (
 
 // scripts describes the scripts of a text.
 type scripts struct {
-	// letters counts the letters as for lettersLeast. It is not exact beyond scriptRunes.
+	// letters counts the letters as for minLetters. It is not exact beyond scriptRunes.
 	letters int
 	// main is the ISO 15924 name of the script of most letters. It is empty without letters.
 	main        string
@@ -32,8 +32,8 @@ type script struct {
 	table *unicode.RangeTable
 }
 
-// known lists the distinguished scripts. A text of Han with kana is Japanese.
-var known = []script{
+// knownScripts lists the distinguished scripts. A text of Han with kana is Japanese.
+var knownScripts = []script{
 	{"Latn", unicode.Latin},
 	{"Cyrl", unicode.Cyrillic},
 	{"Hani", unicode.Han},
@@ -75,8 +75,8 @@ const (
 	hangul
 )
 
-// only maps scripts that practically belong to one language to that language.
-var only = map[string]string{
+// scriptLanguages maps scripts that practically belong to one language to that language.
+var scriptLanguages = map[string]string{
 	"Hang": "ko", "Kana": "ja", "Grek": "el", "Hebr": "he", "Thai": "th", "Taml": "ta", "Telu": "te", "Gujr": "gu", "Guru": "pa",
 	"Geor": "ka", "Armn": "hy", "Khmr": "km", "Laoo": "lo", "Mymr": "my", "Sinh": "si", "Mlym": "ml", "Knda": "kn", "Orya": "or",
 	"Ethi": "am", "Tibt": "bo", "Thaa": "dv", "Hani": "zh", "Beng": "bn",
@@ -100,8 +100,8 @@ func scriptsOf(text string) scripts {
 		case r < unicode.MaxASCII, !unicode.IsLetter(r) && !unicode.IsMark(r):
 			continue
 		}
-		if !unicode.Is(known[last].table, r) { // letters of one script are adjacent
-			i := slices.IndexFunc(known, func(s script) bool { return unicode.Is(s.table, r) })
+		if !unicode.Is(knownScripts[last].table, r) { // letters of one script are adjacent
+			i := slices.IndexFunc(knownScripts, func(s script) bool { return unicode.Is(s.table, r) })
 			if i < 0 {
 				continue
 			}
@@ -124,11 +124,11 @@ func scriptsOf(text string) scripts {
 	for _, i := range [...]int{han, katakana, hangul} {
 		counts[i] *= ideographWeight
 	}
-	most := 0
-	for i, k := range known {
+	maxCount := 0
+	for i, k := range knownScripts {
 		s.letters += counts[i]
-		if counts[i] > most {
-			s.main, most = k.name, counts[i]
+		if counts[i] > maxCount {
+			s.main, maxCount = k.name, counts[i]
 		}
 	}
 	s.traditional = traditionalSeen > simplifiedSeen
@@ -136,10 +136,10 @@ func scriptsOf(text string) scripts {
 }
 
 // oneLanguage reports whether the script practically belongs to one language.
-func (s scripts) oneLanguage() bool { return only[s.main] != "" }
+func (s scripts) oneLanguage() bool { return scriptLanguages[s.main] != "" }
 
 // language returns the only language of the script, or "und".
-func (s scripts) language() string { return cmp.Or(only[s.main], "und") }
+func (s scripts) language() string { return cmp.Or(scriptLanguages[s.main], "und") }
 
 // fits reports whether a text in this script can be in a language. A language is written in the
 // script that most of its writers use, or in either of two scripts.
@@ -186,7 +186,7 @@ func (s scripts) name(tag language.Tag) string {
 	if confidence != language.Exact || !region.IsCountry() {
 		region = language.Region{}
 	}
-	text := tags.Written(base, script, region).String()
+	text := tags.Compose(base, script, region).String()
 	if len(text) > tagBytesMax || text == "und" {
 		return ""
 	}

@@ -38,21 +38,21 @@ var frequentWords = sync.OnceValue(func() *lists {
 })
 
 const (
-	// rankedMost caps the lines of frequent.
-	rankedMost = 64
-	// frequentMost caps the words of a text that are read.
-	frequentMost = 200
-	// wordBytesMost caps the length of a word, in bytes. Longer words are cut.
-	wordBytesMost = 32
+	// maxRanked caps the lines of frequent.
+	maxRanked = 64
+	// maxFrequentWords caps the words of a text that are read.
+	maxFrequentWords = 200
+	// maxWordBytes caps the length of a word, in bytes. Longer words are cut.
+	maxWordBytes = 32
 )
 
-// claim is a required level of evidence from frequent words for a language.
-type claim struct {
-	// words is the least number of words, and share their least share in the language, in percent.
-	words, share int
-	// For any other language, least is the minimum of words frequent only in the first language.
-	// times is the required ratio of these words to those frequent only in the other.
-	times, least int
+// evidence is a required level of evidence from frequent words for a language.
+type evidence struct {
+	// minWords is the least number of words, and share their least share in the language, in percent.
+	minWords, minShare int
+	// For any other language, minExclusive is the minimum of words frequent only in the first
+	// language. minRatio is the required ratio of these words to those frequent only in the other.
+	minRatio, minExclusive int
 }
 
 // Measured with the Universal Declaration of Human Rights in the languages of frequent, in 1,967
@@ -60,36 +60,36 @@ type claim struct {
 // texts, unheard in 1,413 and 376, certain in 628 and 320. Only confirmed also holds for a wrong
 // language: Macedonian for two Serbian texts and one.
 var (
-	// confirmed suffices for a declared language.
-	confirmed = claim{words: 30, share: 15, times: 2, least: 3}
-	// unheard suffices to limit the models to the language's relatives.
-	unheard = claim{words: 30, share: 15, times: 4, least: 6}
-	// certain makes the models unnecessary.
-	certain = claim{words: 30, share: 20, times: 6, least: 15}
+	// declaredEvidence suffices for a declared language.
+	declaredEvidence = evidence{minWords: 30, minShare: 15, minRatio: 2, minExclusive: 3}
+	// relatedEvidence suffices to limit the models to the language's relatives.
+	relatedEvidence = evidence{minWords: 30, minShare: 15, minRatio: 4, minExclusive: 6}
+	// conclusiveEvidence makes the models unnecessary.
+	conclusiveEvidence = evidence{minWords: 30, minShare: 20, minRatio: 6, minExclusive: 15}
 )
 
-// words counts the frequent words of each language in a text.
-type words struct {
+// wordCounts counts the frequent words of each language in a text.
+type wordCounts struct {
 	*lists
 
 	read int
-	// known holds the owners of each frequent word, and knowns is its length.
-	known  [frequentMost]uint64
-	knowns int
-	has    [rankedMost]int
+	// ownersOfWords holds the owners of each frequent word, and wordCount is its length.
+	ownersOfWords [maxFrequentWords]uint64
+	wordCount     int
+	hits          [maxRanked]int
 }
 
-// look reads words from the beginning of a text and from the middle of the rest.
-func (w *words) look(prose string) {
+// readSample reads words from the beginning of a text and from the middle of the rest.
+func (w *wordCounts) readSample(prose string) {
 	w.lists = frequentWords()
-	rest := w.take(prose, frequentMost/2)
-	w.take(rest[len(rest)/2:], frequentMost)
+	rest := w.readWords(prose, maxFrequentWords/2)
+	w.readWords(rest[len(rest)/2:], maxFrequentWords)
 }
 
-// take reads words up to a total of most, and returns the rest of the text.
-func (w *words) take(text string, most int) string {
+// readWords reads words up to a total of most, and returns the rest of the text.
+func (w *wordCounts) readWords(text string, maxWords int) string {
 	read := runs{text: text}
-	for w.read < most {
+	for w.read < maxWords {
 		word := read.next()
 		if len(word) == 0 {
 			break
@@ -99,10 +99,10 @@ func (w *words) take(text string, most int) string {
 		if of == 0 {
 			continue
 		}
-		w.known[w.knowns] = of
-		w.knowns++
+		w.ownersOfWords[w.wordCount] = of
+		w.wordCount++
 		for ; of != 0; of &= of - 1 {
-			w.has[bits.TrailingZeros64(of)]++
+			w.hits[bits.TrailingZeros64(of)]++
 		}
 	}
 	return read.text
@@ -113,7 +113,7 @@ type runs struct {
 	text string
 	// ascii and other count the letters read so far.
 	ascii, other int
-	buffer       [wordBytesMost + utf8.UTFMax]byte
+	buffer       [maxWordBytes + utf8.UTFMax]byte
 }
 
 // next returns the next word in lower case, or an empty slice. It is valid until the following
@@ -136,7 +136,7 @@ func (r *runs) next() []byte {
 		default:
 			continue
 		}
-		if len(word) < wordBytesMost {
+		if len(word) < maxWordBytes {
 			word = utf8.AppendRune(word, c)
 		}
 	}
@@ -144,17 +144,17 @@ func (r *runs) next() []byte {
 	return word
 }
 
-// bear reports whether the words satisfy a claim for a language of ranked.
-func (w *words) bear(lang int, c claim) bool {
-	if w.read < c.words || w.has[lang]*100 < w.read*c.share {
+// satisfies reports whether the words satisfy a claim for a language of ranked.
+func (w *wordCounts) satisfies(lang int, c evidence) bool {
+	if w.read < c.minWords || w.hits[lang]*100 < w.read*c.minShare {
 		return false
 	}
 	for other := range w.ranked {
-		if other == lang || w.has[other]*4 < w.has[lang] { // too few words
+		if other == lang || w.hits[other]*4 < w.hits[lang] { // too few words
 			continue
 		}
 		ours, against := 0, 0
-		for _, of := range w.known[:w.knowns] {
+		for _, of := range w.ownersOfWords[:w.wordCount] {
 			switch mine, theirs := of>>lang&1, of>>other&1; {
 			case mine > theirs:
 				ours++
@@ -162,7 +162,7 @@ func (w *words) bear(lang int, c claim) bool {
 				against++
 			}
 		}
-		if ours < c.least || ours < c.times*against {
+		if ours < c.minExclusive || ours < c.minRatio*against {
 			return false
 		}
 	}
@@ -170,9 +170,9 @@ func (w *words) bear(lang int, c claim) bool {
 }
 
 // declared returns the first tag that the words support, or language.Und.
-func (w *words) declared(tags []language.Tag) language.Tag {
+func (w *wordCounts) declared(tags []language.Tag) language.Tag {
 	for _, tag := range tags {
-		if i := slices.Index(w.ranked, lineOf(baseOf(tag))); i >= 0 && w.bear(i, confirmed) {
+		if i := slices.Index(w.ranked, lineOf(baseOf(tag))); i >= 0 && w.satisfies(i, declaredEvidence) {
 			return tag
 		}
 	}
@@ -181,14 +181,14 @@ func (w *words) declared(tags []language.Tag) language.Tag {
 
 // leader returns the code in frequent of the language that the words support, its family of similar
 // languages (including itself), and whether it is certain. If no language fits, all are zero.
-func (w *words) leader() (lang string, family []string, sure bool) {
+func (w *wordCounts) leader() (lang string, family []string, certain bool) {
 	for i, lang := range w.ranked {
-		if !w.bear(i, unheard) {
+		if !w.satisfies(i, relatedEvidence) {
 			continue
 		}
 		for _, family := range families {
 			if slices.Contains(family, lang) {
-				return lang, family, w.bear(i, certain)
+				return lang, family, w.satisfies(i, conclusiveEvidence)
 			}
 		}
 	}
@@ -201,8 +201,8 @@ const (
 	windowLetters = 220
 	// confirmLetters suffice to choose between a few languages.
 	confirmLetters = 100
-	// windowsMost caps the windows of a text.
-	windowsMost = 3
+	// maxWindows caps the windows of a text.
+	maxWindows = 3
 	// scanBytes caps the search for words of a window.
 	scanBytes = 8 << 10
 )
@@ -213,8 +213,8 @@ func windows(text string, letters int) []string {
 	if len(text) <= letters {
 		return []string{window(text, 0, letters)}
 	}
-	starts := [windowsMost]int{len(text) / 4, len(text) * 3 / 5, 0}
-	pieces := make([]string, 0, windowsMost)
+	starts := [maxWindows]int{len(text) / 4, len(text) * 3 / 5, 0}
+	pieces := make([]string, 0, maxWindows)
 	for _, start := range starts {
 		if w := window(text, start, letters); w != "" && (len(pieces) == 0 || w != pieces[0]) {
 			pieces = append(pieces, w)
@@ -224,7 +224,7 @@ func windows(text string, letters int) []string {
 }
 
 // window returns a piece of about most letters that begins with the first word after start.
-func window(text string, start, most int) string {
+func window(text string, start, maxLetters int) string {
 	for start < len(text) && !utf8.RuneStart(text[start]) {
 		start++
 	}
@@ -245,11 +245,11 @@ func window(text string, start, most int) string {
 		}
 		for _, r := range word { // a language without blanks has one word per sentence
 			b.WriteRune(r)
-			if letters++; letters >= most && !unicode.IsMark(r) {
+			if letters++; letters >= maxLetters && !unicode.IsMark(r) {
 				return b.String()
 			}
 		}
-		if letters >= most-10 {
+		if letters >= maxLetters-10 {
 			break
 		}
 	}

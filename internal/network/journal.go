@@ -13,10 +13,10 @@ type Store interface {
 	SaveOutage(ctx context.Context, o crawl.Outage) error
 }
 
-// saveEvery is the interval for saving a lasting outage, and saveSpan the timeout of a save.
+// saveInterval is the interval for saving a lasting outage, and saveTimeout the timeout of a save.
 const (
-	saveEvery = 20 * time.Second
-	saveSpan  = 10 * time.Second
+	saveInterval = 20 * time.Second
+	saveTimeout  = 10 * time.Second
 )
 
 // Journal logs and stores the outages of a worker.
@@ -32,8 +32,8 @@ func NewJournal(store Store, worker string, log *slog.Logger) *Journal {
 	return &Journal{store: store, worker: worker, log: log, changes: make(chan crawl.Outage, 1)}
 }
 
-// Changed passes an outage or its end to Run. A newer one replaces one that Run has not read yet.
-func (j *Journal) Changed(o crawl.Outage) {
+// Notify passes an outage or its end to Run. A newer one replaces one that Run has not read yet.
+func (j *Journal) Notify(o crawl.Outage) {
 	for {
 		select {
 		case j.changes <- o:
@@ -47,15 +47,15 @@ func (j *Journal) Changed(o crawl.Outage) {
 	}
 }
 
-// Run logs and stores the outages from Changed, until the context ends.
+// Run logs and stores the outages from Notify, until the context ends.
 func (j *Journal) Run(ctx context.Context) {
-	ticker := time.NewTicker(saveEvery)
+	ticker := time.NewTicker(saveInterval)
 	defer ticker.Stop()
 	var current, unsaved crawl.Outage // unsaved has ended
 	for {
 		select {
 		case next := <-j.changes:
-			unsaved = j.ended(current, next, unsaved)
+			unsaved = j.endOutage(current, next, unsaved)
 			current = next
 			current.Worker = j.worker
 		case <-ticker.C:
@@ -75,7 +75,7 @@ func (j *Journal) Run(ctx context.Context) {
 	}
 }
 
-func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
+func (j *Journal) endOutage(current, next, unsaved crawl.Outage) crawl.Outage {
 	if !next.Since.IsZero() {
 		j.log.Warn("the network of this machine seems to be down: failures are not counted against sites until it is back",
 			"since", next.Since.Format(time.TimeOnly), "seen", next.Reason)
@@ -95,7 +95,7 @@ func (j *Journal) ended(current, next, unsaved crawl.Outage) crawl.Outage {
 
 // save reports whether it succeeded. Run retries if the database is also unreachable.
 func (j *Journal) save(ctx context.Context, o crawl.Outage) bool {
-	ctx, cancel := context.WithTimeout(ctx, saveSpan)
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	if err := j.store.SaveOutage(ctx, o); err != nil {
 		j.log.Warn("could not store a network outage", "error", err)

@@ -53,14 +53,14 @@ func TestJournal(t *testing.T) {
 		settle := func() { time.Sleep(time.Millisecond); synctest.Wait() }
 
 		began := time.Now()
-		j.Changed(crawl.Outage{Since: began, Reason: "nothing answers"})
+		j.Notify(crawl.Outage{Since: began, Reason: "nothing answers"})
 		settle()
 		require.Equal(t, []crawl.Outage{{Worker: "a worker", Since: began, Reason: "nothing answers"}}, store.take(false))
 		require.Contains(t, log.String(), "seems to be down")
 		time.Sleep(time.Minute)
 		require.Len(t, store.take(true), 3, "it is still seen")
 
-		j.Changed(crawl.Outage{})
+		j.Notify(crawl.Outage{})
 		settle()
 		require.Contains(t, log.String(), `the network is back" away=1m0s`)
 		require.Empty(t, store.take(false))
@@ -69,14 +69,14 @@ func TestJournal(t *testing.T) {
 		require.Len(t, saved, 1, "once the database is back")
 		require.WithinDuration(t, began.Add(time.Minute), saved[0].Ended, time.Second)
 
-		j.Changed(crawl.Outage{Since: time.Now(), Reason: "again"})
+		j.Notify(crawl.Outage{Since: time.Now(), Reason: "again"})
 		settle()
-		j.Changed(crawl.Outage{Reason: "only a.example cannot be reached"})
+		j.Notify(crawl.Outage{Reason: "only a.example cannot be reached"})
 		settle()
 		require.Contains(t, log.String(), `the network seems to be up" seen="only a.example cannot be reached"`)
 		require.Len(t, store.take(false), 2)
 
-		j.Changed(crawl.Outage{Since: time.Now(), Reason: "at the end"})
+		j.Notify(crawl.Outage{Since: time.Now(), Reason: "at the end"})
 		settle()
 		stop()
 		running.Wait()

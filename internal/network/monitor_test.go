@@ -28,7 +28,7 @@ type world struct {
 
 func (w *world) Watch(heard func(host string, answered, known bool)) { w.heard = heard }
 
-func (w *world) Try(context.Context) {
+func (w *world) Probe(context.Context) {
 	for _, host := range w.hosts {
 		w.heard(host, !w.away, true)
 	}
@@ -36,7 +36,7 @@ func (w *world) Try(context.Context) {
 
 // knows has names found.
 func (w *world) knows(hosts ...string) {
-	w.Listen(w)
+	w.WatchNames(w)
 	for _, host := range hosts {
 		w.heard(host, true, false)
 	}
@@ -47,7 +47,7 @@ func (w *world) knows(hosts ...string) {
 // reachedBefore has n addresses reached, a time-out ago.
 func (w *world) reachedBefore(n int) {
 	for i := range n {
-		w.Reached(fmt.Sprint("192.0.2.", i))
+		w.RecordReached(fmt.Sprint("192.0.2.", i))
 	}
 	time.Sleep(6 * time.Second)
 }
@@ -57,8 +57,8 @@ func in(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		w.Monitor = network.New(network.Config{
-			Changed: func(o crawl.Outage) { w.told = append(w.told, o) },
-			Jitter:  func() float64 { return 0.5 },
+			OnChange: func(o crawl.Outage) { w.told = append(w.told, o) },
+			Jitter:   func() float64 { return 0.5 },
 		})
 		test(t, w)
 	})
@@ -72,8 +72,8 @@ func (w *world) unreached(key string) error {
 // sparedFor is the same of a target whose attempts were taken back for a while.
 func (w *world) sparedFor(key string, spared time.Duration) error {
 	w.noteName(key)
-	return w.Failed(context.Background(), network.Failure{
-		Key: key, Waited: 5 * time.Second, Spared: spared, Why: "connect: time-out",
+	return w.JudgeFailure(context.Background(), network.Failure{
+		Key: key, Waited: 5 * time.Second, WithdrawnTime: spared, Reason: "connect: time-out",
 	})
 }
 
@@ -94,7 +94,7 @@ func (w *world) charged(t *testing.T, keys ...string) time.Duration {
 		go func() {
 			for {
 				err := w.sparedFor(key, time.Since(began))
-				var down *network.Down
+				var down *network.DownError
 				if !errors.As(err, &down) {
 					results <- err
 					return
@@ -122,7 +122,7 @@ func (w *world) all(t *testing.T, n int) (spared int) {
 	}
 	for range n {
 		if err := <-results; err != nil {
-			var down *network.Down
+			var down *network.DownError
 			require.ErrorAs(t, err, &down)
 			require.InDelta(t, 20*time.Second, down.RetryIn, float64(10*time.Second))
 			spared++
@@ -136,22 +136,22 @@ func TestMonitor(t *testing.T) {
 	silent := network.Failure{Key: "192.0.2.77", Waited: 5 * time.Second, Connected: true}
 	for name, test := range map[string]func(t *testing.T, w *world){
 		"ASiteIsAtFaultWhenAnotherIsReached": func(t *testing.T, w *world) {
-			w.Reached("192.0.2.1")
+			w.RecordReached("192.0.2.1")
 			began := time.Now()
 			require.NoError(t, w.unreached("192.0.2.9"))
 			require.Zero(t, time.Since(began), "at once")
 			require.Empty(t, w.told)
 		},
 		"AndWhenAnotherIsReachedSoonAfter": func(t *testing.T, w *world) {
-			time.AfterFunc(7*time.Second, func() { w.Reached("192.0.2.1") })
+			time.AfterFunc(7*time.Second, func() { w.RecordReached("192.0.2.1") })
 			require.NoError(t, w.unreached("192.0.2.9"))
 		},
 		"NotWhenItWasReachedItself": func(t *testing.T, w *world) {
-			w.Reached("192.0.2.9")
+			w.RecordReached("192.0.2.9")
 			require.Error(t, w.unreached("192.0.2.9"))
 		},
 		"NotWhenAnotherWasReachedTooLongAgo": func(t *testing.T, w *world) {
-			w.Reached("192.0.2.1")
+			w.RecordReached("192.0.2.1")
 			time.Sleep(6 * time.Second)
 			require.Error(t, w.unreached("192.0.2.9"))
 		},
@@ -171,7 +171,7 @@ func TestMonitor(t *testing.T) {
 				left = append(left, leave)
 			}
 			_, err := w.Admit("192.0.2.1")
-			var down *network.Down
+			var down *network.DownError
 			require.ErrorAs(t, err, &down)
 			require.Contains(t, err.Error(), "the network of this machine seems to be down since")
 			left[0]()
@@ -181,7 +181,7 @@ func TestMonitor(t *testing.T) {
 			_, err = w.Admit("192.0.2.1")
 			require.Error(t, err)
 
-			w.Reached("192.0.2.3")
+			w.RecordReached("192.0.2.3")
 			for range 10 {
 				_, err = w.Admit("192.0.2.1")
 				require.NoError(t, err)
@@ -199,12 +199,12 @@ func TestMonitor(t *testing.T) {
 		"WhatWasUnderWayWhenItEndedIsSpared": func(t *testing.T, w *world) {
 			w.all(t, 30)
 			time.Sleep(time.Minute)
-			w.Reached("192.0.2.3")
+			w.RecordReached("192.0.2.3")
 			time.Sleep(4 * time.Second)
 			require.Error(t, w.unreached("192.0.2.4"), "it began a second before")
 			require.True(t, w.Outage().Since.IsZero())
 			time.Sleep(5 * time.Second)
-			w.Reached("192.0.2.3")
+			w.RecordReached("192.0.2.3")
 			require.NoError(t, w.unreached("192.0.2.4"), "it began when the network was back")
 		},
 		"ThatEndsWhileAFailureIsJudged": func(t *testing.T, w *world) {
@@ -219,7 +219,7 @@ func TestMonitor(t *testing.T) {
 			require.Equal(t, 4, w.all(t, 4))
 			w.away = false
 			w.heard("other.test", true, false)
-			w.Reached("192.0.2.3")
+			w.RecordReached("192.0.2.3")
 			require.Error(t, <-judged, "that others are reached once the network is back says nothing about it")
 		},
 		"ThatLastsForHours": func(t *testing.T, w *world) {
@@ -233,10 +233,10 @@ func TestMonitor(t *testing.T) {
 		"WhatWasConnectedIsSparedInAnOutage": func(t *testing.T, w *world) {
 			w.reachedBefore(5)
 			w.all(t, 5)
-			require.Error(t, w.Failed(t.Context(), silent))
+			require.Error(t, w.JudgeFailure(t.Context(), silent))
 		},
 		"ButNotWithoutOne": func(t *testing.T, w *world) {
-			require.NoError(t, w.Failed(t.Context(), silent))
+			require.NoError(t, w.JudgeFailure(t.Context(), silent))
 			require.Empty(t, w.told)
 		},
 		"ATargetAskedAloneIsSparedForAWhile": func(t *testing.T, w *world) {
@@ -257,7 +257,7 @@ func TestMonitor(t *testing.T) {
 			for round := range 40 {
 				go func() {
 					time.Sleep(time.Second)
-					w.Reached("192.0.2.200")
+					w.RecordReached("192.0.2.200")
 				}()
 				results := make(chan int, 50)
 				for i := range 50 {
@@ -301,7 +301,7 @@ func TestMonitor(t *testing.T) {
 			w.knows("good.test")
 			w.away = true
 			for spared := time.Duration(0); spared < 12*time.Hour; spared += 5 * time.Minute {
-				w.Reached("192.0.2.1") // whose name is cached
+				w.RecordReached("192.0.2.1") // whose name is cached
 				require.Error(t, w.sparedFor("new.test", spared))
 				_, err := w.Admit("192.0.2.1")
 				require.NoError(t, err, "addresses are asked as ever")
@@ -309,7 +309,7 @@ func TestMonitor(t *testing.T) {
 				require.NoError(t, err, "and so are hosts that are known")
 				time.Sleep(5 * time.Minute)
 			}
-			w.Reached("192.0.2.1")
+			w.RecordReached("192.0.2.1")
 			require.NoError(t, w.unreached("192.0.2.9"), "and a dead site is charged")
 			require.Len(t, w.told, 1)
 			w.heard("other.test", true, false)
@@ -325,7 +325,7 @@ func TestMonitor(t *testing.T) {
 			require.Error(t, w.sparedFor("new.test", time.Hour))
 		},
 		"AnOutageOfOneSitesCrawlCostsNothing": func(t *testing.T, w *world) {
-			w.Reached("192.0.2.1")
+			w.RecordReached("192.0.2.1")
 			w.knows("good.test")
 			w.away = true
 			for spared := time.Duration(0); spared < 12*time.Hour; spared += 5 * time.Minute {
@@ -349,8 +349,8 @@ func TestMonitor(t *testing.T) {
 			results := make(chan error, 3)
 			for i := range 3 {
 				go func() {
-					results <- w.Failed(t.Context(), network.Failure{
-						Key: fmt.Sprint("192.0.2.", i), Waited: 5 * time.Second, Spared: time.Hour, Worked: true,
+					results <- w.JudgeFailure(t.Context(), network.Failure{
+						Key: fmt.Sprint("192.0.2.", i), Waited: 5 * time.Second, WithdrawnTime: time.Hour, ReachedBefore: true,
 					})
 				}()
 			}
@@ -360,9 +360,9 @@ func TestMonitor(t *testing.T) {
 		},
 		"WhatDiedBesideOthersIsNoSignOfAnOutage": func(t *testing.T, w *world) {
 			for i := range 5 {
-				w.Reached(fmt.Sprint("192.0.2.", i))
+				w.RecordReached(fmt.Sprint("192.0.2.", i))
 				time.Sleep(6 * time.Second)
-				w.Reached("192.0.2.100")
+				w.RecordReached("192.0.2.100")
 				require.NoError(t, w.unreached(fmt.Sprint("192.0.2.", i)))
 			}
 			time.Sleep(time.Minute)
@@ -370,7 +370,7 @@ func TestMonitor(t *testing.T) {
 		},
 		"IPv6IsJudgedByItself": func(t *testing.T, w *world) {
 			for spared := time.Duration(0); spared <= 3*time.Minute; spared += 30 * time.Second {
-				w.Reached("192.0.2.1")
+				w.RecordReached("192.0.2.1")
 				require.Error(t, w.sparedFor("2001:db8::1", spared))
 			}
 			require.NoError(t, w.sparedFor("2001:db8::1", 4*time.Minute))
@@ -379,7 +379,7 @@ func TestMonitor(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			began := time.Now()
-			require.Error(t, w.Failed(ctx, network.Failure{Key: "192.0.2.9", Waited: 5 * time.Second}))
+			require.Error(t, w.JudgeFailure(ctx, network.Failure{Key: "192.0.2.9", Waited: 5 * time.Second}))
 			require.Equal(t, time.Second, time.Since(began))
 		},
 	} {

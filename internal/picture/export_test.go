@@ -26,7 +26,7 @@ func Measures(img image.Image) (bits float64, frequencies int, flat bool) {
 	}
 	small := reduce(p, 1, 1, reducedCells).resize(pHashSide, pHashSide)
 	transformed := transform(small)
-	return entropy(small), standingOut(transformed), isFlat(small, transformed)
+	return entropy(small), prominentFrequencies(transformed), isFlat(small, transformed)
 }
 
 // Hashes are those of a picture that need not be in a file.
@@ -44,7 +44,7 @@ func Hashes(img image.Image) (pHash, dHash crawl.ImageHash, flat bool) {
 func Memory(file []byte) (estimated, taken int64, err error) {
 	src := newSource(context.Background(), bytes.NewReader(file), int64(len(file)))
 	format, _ := Format(file[:min(len(file), headBytes)])
-	found, err := look(format, src)
+	found, err := readSurvey(format, src)
 	if err != nil {
 		return 0, 0, err
 	}

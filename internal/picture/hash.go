@@ -15,21 +15,21 @@ const (
 	hashSide  = 8
 )
 
-// prints holds the hashes of a picture, and its thumbnail if requested.
-type prints struct {
+// fingerprints holds the hashes of a picture, and its thumbnail if requested.
+type fingerprints struct {
 	pHash, dHash crawl.ImageHash
 	flat         bool
 	thumbnail    []byte
 }
 
 // fingerprint computes the hashes of a picture the right way up.
-func fingerprint(p pixels, turned orientation) prints {
+func fingerprint(p pixels, turned orientation) fingerprints {
 	reduced := reduce(p, turned, 1, reducedCells)
 	small := reduced.resize(pHashSide, pHashSide)
 	frequencies := transform(small)
-	return prints{
-		pHash: overMedian(frequencies),
-		dHash: rising(reduced.resize(hashSide+1, hashSide)),
+	return fingerprints{
+		pHash: medianHash(frequencies),
+		dHash: differenceHash(reduced.resize(hashSide+1, hashSide)),
 		flat:  isFlat(small, frequencies),
 	}
 }
@@ -66,8 +66,8 @@ func transform(p plane) (out [hashSide * hashSide]int64) {
 	return out
 }
 
-// overMedian sets a bit for each value that is greater than the median.
-func overMedian(values [hashSide * hashSide]int64) (hash crawl.ImageHash) {
+// medianHash sets a bit for each value that is greater than the median.
+func medianHash(values [hashSide * hashSide]int64) (hash crawl.ImageHash) {
 	middle := twiceMedian(values)
 	for _, v := range values {
 		hash <<= 1
@@ -78,8 +78,8 @@ func overMedian(values [hashSide * hashSide]int64) (hash crawl.ImageHash) {
 	return hash
 }
 
-// rising sets a bit for each cell that is brighter than its left neighbour.
-func rising(p plane) (hash crawl.ImageHash) {
+// differenceHash sets a bit for each cell that is brighter than its left neighbour.
+func differenceHash(p plane) (hash crawl.ImageHash) {
 	for y := range p.height {
 		row := p.cells[y*p.width : (y+1)*p.width]
 		for x := 1; x < p.width; x++ {
@@ -94,13 +94,13 @@ func rising(p plane) (hash crawl.ImageHash) {
 
 // A picture is flat with less entropy in bits, or with fewer of its 63 frequencies standing out.
 const (
-	entropyMin     = 2.0
-	standingOutMin = 32
+	minEntropy   = 2.0
+	minProminent = 32
 )
 
 // isFlat reports whether a picture is flat by the measures of the package comment.
 func isFlat(p plane, frequencies [hashSide * hashSide]int64) bool {
-	return entropy(p) < entropyMin || standingOut(frequencies) < standingOutMin
+	return entropy(p) < minEntropy || prominentFrequencies(frequencies) < minProminent
 }
 
 // entropy returns the entropy of the shades of a plane, in bits.
@@ -119,9 +119,9 @@ func entropy(p plane) float64 {
 	return sum
 }
 
-// standingOut counts the frequencies, without the mean, whose distance from the median exceeds the
-// amplitude of a wave of half a shade. Noise decides the bits of the others.
-func standingOut(frequencies [hashSide * hashSide]int64) int {
+// prominentFrequencies counts the frequencies, without the mean, whose distance from the median
+// exceeds the amplitude of a wave of half a shade. Noise decides the bits of the others.
+func prominentFrequencies(frequencies [hashSide * hashSide]int64) int {
 	const wave = pHashSide * pHashSide / 2 << (2 * cosineBits)
 	middle, count := twiceMedian(frequencies), 0
 	for _, v := range frequencies[1:] {

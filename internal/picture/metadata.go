@@ -38,17 +38,17 @@ func readMetadata(found *survey, src *source) metadata {
 	t := &texts{orientation: 1, exif: map[string]string{}, xmp: map[string]string{}, iptc: map[string]string{}}
 	switch found.format {
 	case crawl.ImageJPEG:
-		t.read(src.metadata(), imagemeta.JPEG, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
+		t.read(src.grantMetadata(), imagemeta.JPEG, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
 	case crawl.ImageTIFF:
-		t.read(src.metadata(), imagemeta.TIFF, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
+		t.read(src.grantMetadata(), imagemeta.TIFF, imagemeta.EXIF|imagemeta.XMP|imagemeta.IPTC)
 	case crawl.ImageAVIF, crawl.ImageHEIC:
-		t.read(src.metadata(), imagemeta.HEIF, imagemeta.EXIF|imagemeta.XMP)
+		t.read(src.grantMetadata(), imagemeta.HEIF, imagemeta.EXIF|imagemeta.XMP)
 		t.orientation = 1 // the size already includes the orientation, which is in a box
 	case crawl.ImagePNG, crawl.ImageGIF, crawl.ImageWebP, crawl.ImageBMP:
 	}
 	if len(found.exif) > 0 { // a TIFF without a picture
-		exif := &source{ended: src.ended, file: bytes.NewReader(found.exif), size: int64(len(found.exif))}
-		t.read(exif.metadata(), imagemeta.TIFF, imagemeta.EXIF)
+		exif := &source{ctxErr: src.ctxErr, file: bytes.NewReader(found.exif), size: int64(len(found.exif))}
+		t.read(exif.grantMetadata(), imagemeta.TIFF, imagemeta.EXIF)
 	}
 	if len(found.xmp) > 0 {
 		readXMP(bytes.NewReader(found.xmp), t.xmp)
@@ -56,9 +56,9 @@ func readMetadata(found *survey, src *source) metadata {
 	return t.metadata()
 }
 
-// metadata grants the reads for metadata. The library has no bounds. It follows directories that
-// point at each other, and items without bytes. Each of its steps is a read, which is counted.
-func (s *source) metadata() *io.SectionReader { return s.grant(metaBytesMax, metaReadsMax) }
+// grantMetadata grants the reads for metadata. The library has no bounds. It follows directories
+// that point at each other, and items without bytes. Each of its steps is a read, which is counted.
+func (s *source) grantMetadata() *io.SectionReader { return s.grant(metaBytesMax, metaReadsMax) }
 
 // sizeOf reads the size of a file without a decoder.
 func (s *survey) sizeOf(file io.ReadSeeker, format imagemeta.ImageFormat) error {
@@ -80,7 +80,7 @@ func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imag
 	// Keep the values before a fault.
 	_, _ = imagemeta.Decode(imagemeta.Options{
 		R: file, ImageFormat: format, Sources: from, LimitNumTags: tagsMax, LimitTagSize: tagBytesMax,
-		ShouldHandleTag: wanted, HandleTag: t.take,
+		ShouldHandleTag: isWanted, HandleTag: t.store,
 		HandleXMP: func(packet io.Reader) error {
 			if !t.xmpRead {
 				t.xmpRead = true
@@ -100,12 +100,12 @@ var exifWanted = []string{
 // The library decodes the tags of IPTC by CodedCharacterSet.
 var iptcWanted = []string{"By-line", "Credit", "CopyrightNotice", "CodedCharacterSet"}
 
-func wanted(tag imagemeta.TagInfo) bool {
+func isWanted(tag imagemeta.TagInfo) bool {
 	return tag.Source == imagemeta.EXIF && slices.Contains(exifWanted, tag.Namespace+"/"+tag.Tag) ||
 		tag.Source == imagemeta.IPTC && slices.Contains(iptcWanted, tag.Tag)
 }
 
-func (t *texts) take(tag imagemeta.TagInfo) error {
+func (t *texts) store(tag imagemeta.TagInfo) error {
 	values := t.exif
 	if tag.Source == imagemeta.IPTC {
 		values = t.iptc
@@ -116,17 +116,17 @@ func (t *texts) take(tag imagemeta.TagInfo) error {
 			t.orientation = orientation(v)
 		}
 	case string:
-		keep(values, tag.Tag, v)
+		setFirst(values, tag.Tag, v)
 	case []string:
 		if len(v) > 0 {
-			keep(values, tag.Tag, v[0])
+			setFirst(values, tag.Tag, v[0])
 		}
 	}
 	return nil
 }
 
-// keep stores the first non-empty value of a name, cleaned and bounded.
-func keep(values map[string]string, name, value string) {
+// setFirst stores the first non-empty value of a name, cleaned and bounded.
+func setFirst(values map[string]string, name, value string) {
 	if values[name] == "" {
 		values[name] = strings.TrimSpace(crawl.CleanText(strings.TrimSpace(value), textBytesMax))
 	}
@@ -203,9 +203,9 @@ func readXMP(packet io.Reader, values map[string]string) {
 			in = append(in, within)
 			for _, a := range t.Attr {
 				if xmpWanted[a.Name] {
-					keep(values, a.Name.Local, a.Value)
+					setFirst(values, a.Name.Local, a.Value)
 				} else if within && a.Name.Local == "resource" {
-					keep(values, name, a.Value)
+					setFirst(values, name, a.Value)
 				}
 			}
 		case xml.CharData:
@@ -217,7 +217,7 @@ func readXMP(packet io.Reader, values map[string]string) {
 				return
 			}
 			if in[len(in)-1] && strings.TrimSpace(text.String()) != "" {
-				keep(values, name, text.String())
+				setFirst(values, name, text.String())
 			}
 			in = in[:len(in)-1]
 		}

@@ -86,8 +86,8 @@ func (r *Reader) Read(ctx context.Context, file io.ReaderAt, size int64, options
 
 func (r *Reader) read(ctx context.Context, src *source, options Options, result *Result) error {
 	head := make([]byte, min(headBytes, src.size))
-	if _, err := io.ReadFull(src.whole(), head); err != nil {
-		return src.blame(err)
+	if _, err := io.ReadFull(src.grantPass(), head); err != nil {
+		return src.readError(err)
 	}
 	format, ok := Format(head)
 	switch {
@@ -97,9 +97,9 @@ func (r *Reader) read(ctx context.Context, src *source, options Options, result 
 		return fmt.Errorf("%w: found %s", ErrUnsupported, http.DetectContentType(head))
 	}
 	result.Format = format
-	found, err := guarded(func() (*survey, error) { return look(format, src) })
+	found, err := recoverPanic(func() (*survey, error) { return readSurvey(format, src) })
 	if err != nil {
-		return src.blame(fmt.Errorf("%s: %w", format, err))
+		return src.readError(fmt.Errorf("%s: %w", format, err))
 	}
 	// The metadata library allocates the memory that a file claims to need.
 	if err := r.slots.Acquire(ctx, 1); err != nil {
@@ -117,10 +117,10 @@ func (r *Reader) read(ctx context.Context, src *source, options Options, result 
 	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, src.buffered()); err != nil {
-		return src.blame(err)
+		return src.readError(err)
 	}
 	result.SHA256 = hex.EncodeToString(hash.Sum(nil))
-	return r.look(ctx, src, found, meta.orientation, options, result)
+	return r.readPixels(ctx, src, found, meta.orientation, options, result)
 }
 
 // check compares the size in the header with the limits.
@@ -135,8 +135,8 @@ func (r *Reader) check(result *Result, options Options) error {
 	return nil
 }
 
-// look waits for memory and adds the data that depends on the pixels.
-func (r *Reader) look(
+// readPixels waits for memory and adds the data that depends on the pixels.
+func (r *Reader) readPixels(
 	ctx context.Context, src *source, found *survey, turned orientation, options Options, result *Result,
 ) error {
 	memory := found.memory + overheadBytes
@@ -154,23 +154,24 @@ func (r *Reader) look(
 		return err
 	}
 	defer r.memory.Release(memory)
-	if memory >= collectedFrom {
+	if memory >= minCollectedBytes {
 		defer runtime.GC() // before the next decode acquires the memory
 	}
-	return r.print(src, found, turned, options, result)
+	return r.addFingerprints(src, found, turned, options, result)
 }
 
-// collectedFrom is the size, in bytes, of the smallest picture whose memory is collected at once.
-// That is cheap compared with decoding, and keeps a few large pictures from raising the heap's
-// target.
-const collectedFrom = 64 << 20
+// minCollectedBytes is the size, in bytes, of the smallest picture whose memory is collected at
+// once. That is cheap compared with decoding, and keeps a few large pictures from raising the
+// heap's target.
+const minCollectedBytes = 64 << 20
 
-// print decodes the picture and adds its fingerprints and its thumbnail. All of that can panic.
-func (r *Reader) print(src *source, found *survey, turned orientation, options Options, result *Result) error {
-	printed, err := guarded(func() (prints, error) {
+// addFingerprints decodes the picture and adds its fingerprints and its thumbnail. All of that can
+// panic.
+func (r *Reader) addFingerprints(src *source, found *survey, turned orientation, options Options, result *Result) error {
+	output, err := recoverPanic(func() (fingerprints, error) {
 		picture, err := r.decode(found, src)
 		if err != nil {
-			return prints{}, err
+			return fingerprints{}, err
 		}
 		p := fingerprint(picture, turned)
 		if options.Thumbnail {
@@ -183,15 +184,15 @@ func (r *Reader) print(src *source, found *survey, turned orientation, options O
 		return nil
 	}
 	if err != nil {
-		return src.blame(fmt.Errorf("%s: %w", found.format, err))
+		return src.readError(fmt.Errorf("%s: %w", found.format, err))
 	}
-	result.PHash, result.DHash, result.Flat = &printed.pHash, &printed.dHash, printed.flat
-	result.Thumbnail = printed.thumbnail
+	result.PHash, result.DHash, result.Flat = &output.pHash, &output.dHash, output.flat
+	result.Thumbnail = output.thumbnail
 	return nil
 }
 
-// blame returns the error of the storage or the context, if any, or else ErrMalformed.
-func (s *source) blame(err error) error {
+// readError returns the error of the storage or the context, if any, or else ErrMalformed.
+func (s *source) readError(err error) error {
 	if s.err != nil {
 		return s.err
 	}

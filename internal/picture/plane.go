@@ -27,9 +27,9 @@ type plane struct {
 	// channels is the number of bytes of a cell: 1 for grey, 3 for colours.
 	channels      int
 	width, height int
-	// across and down count the cells to the picture's exact edge. The last cell can be narrower.
-	across, down float64
-	cells        []uint8
+	// exactWidth and down count the cells to the picture's exact edge. The last cell can be narrower.
+	exactWidth, exactHeight float64
+	cells                   []uint8
 }
 
 // reduce returns the picture turned the right way up. Each direction has at least cells cells, if
@@ -40,7 +40,7 @@ func reduce(p pixels, turned orientation, channels, cells int) plane {
 	out := plane{
 		channels: channels,
 		width:    (p.width + stepX - 1) / stepX, height: (p.height + stepY - 1) / stepY,
-		across: float64(p.width) / float64(stepX), down: float64(p.height) / float64(stepY),
+		exactWidth: float64(p.width) / float64(stepX), exactHeight: float64(p.height) / float64(stepY),
 	}
 	out.cells = make([]uint8, 0, out.width*out.height*channels)
 	read := p.luma
@@ -106,7 +106,7 @@ func addUp(row []uint8, channels, step int, sums []uint32) {
 
 func (p plane) transposed() plane {
 	out := plane{
-		channels: p.channels, width: p.height, height: p.width, across: p.down, down: p.across,
+		channels: p.channels, width: p.height, height: p.width, exactWidth: p.exactHeight, exactHeight: p.exactWidth,
 		cells: make([]uint8, 0, len(p.cells)),
 	}
 	for x := range p.width {
@@ -122,18 +122,18 @@ func (p plane) transposed() plane {
 // equals Pillow's Image.resize with LANCZOS to the bit: rows first, rounded to bytes, then columns.
 func (p plane) resize(width, height int) plane {
 	rows := plane{channels: 1, width: width, height: p.height, cells: make([]uint8, width*p.height)}
-	for x, tap := range lanczos(p.across, p.width, width) {
+	for x, tap := range lanczos(p.exactWidth, p.width, width) {
 		for y := range p.height {
 			rows.cells[y*width+x] = tap.weigh(p.cells[y*p.width:], 1)
 		}
 	}
 	out := plane{channels: 1, width: width, height: height, cells: make([]uint8, width*height)}
-	for y, tap := range lanczos(p.down, p.height, height) {
+	for y, tap := range lanczos(p.exactHeight, p.height, height) {
 		for x := range width {
 			out.cells[y*width+x] = tap.weigh(rows.cells[x:], width)
 		}
 	}
-	out.across, out.down = float64(width), float64(height)
+	out.exactWidth, out.exactHeight = float64(width), float64(height)
 	return out
 }
 

@@ -28,9 +28,9 @@ var errReadTooOften = errors.New("the file makes its decoder read the same bytes
 
 // source reads a file within its grant until the context ends. It is not safe for concurrent use.
 type source struct {
-	ended func() error
-	file  io.ReaderAt
-	size  int64
+	ctxErr func() error
+	file   io.ReaderAt
+	size   int64
 	// bytes and reads are the rest of the grant.
 	bytes, reads int64
 	// err is the first error of the storage or the context, not of the file's contents.
@@ -44,7 +44,7 @@ func newSource(ctx context.Context, file io.ReaderAt, size int64) *source {
 		}
 		return nil
 	}
-	return &source{ended: ended, file: file, size: size}
+	return &source{ctxErr: ended, file: file, size: size}
 }
 
 // grant returns a reader of the file for the given bytes and reads.
@@ -53,15 +53,17 @@ func (s *source) grant(bytes, reads int64) *io.SectionReader {
 	return io.NewSectionReader(s, 0, s.size)
 }
 
-// whole grants one pass through the file, and a second read of its headers.
-func (s *source) whole() *io.SectionReader { return s.grant(2*s.size+bufferBytes, s.size+bufferBytes) }
+// grantPass grants one pass through the file, and a second read of its headers.
+func (s *source) grantPass() *io.SectionReader {
+	return s.grant(2*s.size+bufferBytes, s.size+bufferBytes)
+}
 
 // buffered is like whole, in larger pieces.
-func (s *source) buffered() *bufio.Reader { return bufio.NewReaderSize(s.whole(), bufferBytes) }
+func (s *source) buffered() *bufio.Reader { return bufio.NewReaderSize(s.grantPass(), bufferBytes) }
 
 // ReadAt implements io.ReaderAt within the grant.
 func (s *source) ReadAt(p []byte, offset int64) (int, error) {
-	if err := s.ended(); err != nil {
+	if err := s.ctxErr(); err != nil {
 		s.err = err
 		return 0, err
 	}
@@ -97,8 +99,9 @@ type unsupportedError string
 
 func (e unsupportedError) Error() string { return string(e) }
 
-// guarded converts a panic into an error. A hostile file must cost one picture, not the worker.
-func guarded[T any](do func() (T, error)) (result T, err error) {
+// recoverPanic converts a panic into an error. A hostile file must cost one picture, not the
+// worker.
+func recoverPanic[T any](do func() (T, error)) (result T, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = fmt.Errorf("the decoder panicked: %v", panicked)
@@ -111,7 +114,7 @@ func (r *Reader) decode(found *survey, src *source) (pixels, error) {
 	var in io.Reader
 	switch {
 	case found.format == crawl.ImageTIFF: // needs random access
-		in = src.whole()
+		in = src.grantPass()
 	case found.first.at > 0:
 		in = found.first.reader(src)
 	default:
@@ -142,12 +145,12 @@ func unsupported(err error) error {
 	if no, ok := errors.AsType[tiff.UnsupportedError](err); ok {
 		return unsupportedError("no decoder for this kind of tiff: " + string(no))
 	}
-	return noEOF(err)
+	return unexpectedEOF(err)
 }
 
 // reader returns a file with only the frame: a header and the frame's chunks unchanged.
 func (f webpFrame) reader(src *source) io.Reader {
-	section := io.NewSectionReader(src.whole(), f.at, f.bytes)
+	section := io.NewSectionReader(src.grantPass(), f.at, f.bytes)
 	var first [4]byte
 	_, _ = section.ReadAt(first[:], 0) // the decoder reports the same fault
 	flags := byte(0)

@@ -39,8 +39,9 @@ const (
 	heifIndexMax = 1 << 20
 )
 
-// look reads the structure of a file. Errors mean a malformed file, unless the source has an error.
-func look(format crawl.ImageFormat, src *source) (*survey, error) {
+// readSurvey reads the structure of a file. Errors mean a malformed file, unless the source has an
+// error.
+func readSurvey(format crawl.ImageFormat, src *source) (*survey, error) {
 	s := &survey{format: format, frames: 1}
 	var err error
 	switch format {
@@ -62,11 +63,11 @@ func look(format crawl.ImageFormat, src *source) (*survey, error) {
 	if err == nil && (s.width <= 0 || s.height <= 0) {
 		err = errors.New("the width or the height is zero")
 	}
-	return s, noEOF(err)
+	return s, unexpectedEOF(err)
 }
 
-// noEOF converts io.EOF into io.ErrUnexpectedEOF.
-func noEOF(err error) error {
+// unexpectedEOF converts io.EOF into io.ErrUnexpectedEOF.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
@@ -76,8 +77,8 @@ func noEOF(err error) error {
 // pixels returns the number of pixels of a frame.
 func (s *survey) pixels() int64 { return int64(s.width) * int64(s.height) }
 
-// takes adds the product of some factors to the estimate.
-func (s *survey) takes(factors ...int64) {
+// addMemory adds the product of some factors to the estimate.
+func (s *survey) addMemory(factors ...int64) {
 	s.memory = min(s.memory+product(factors...), memoryMax)
 }
 
@@ -97,7 +98,7 @@ func product(factors ...int64) int64 {
 func (s *survey) heif(src *source) error {
 	s.undecodable = "no decoder for " + string(s.format)
 	var head [12]byte
-	if _, err := src.whole().ReadAt(head[:], 0); err != nil {
+	if _, err := src.grantPass().ReadAt(head[:], 0); err != nil {
 		return err
 	}
 	switch string(head[8:]) {
@@ -110,7 +111,7 @@ func (s *survey) heif(src *source) error {
 // bmp reads the header of a BMP, including kinds without a decoder.
 func (s *survey) bmp(src *source) error {
 	head := make([]byte, 30)
-	if _, err := io.ReadFull(src.whole(), head); err != nil {
+	if _, err := io.ReadFull(src.grantPass(), head); err != nil {
 		return err
 	}
 	le := binary.LittleEndian
@@ -120,7 +121,7 @@ func (s *survey) bmp(src *source) error {
 		s.width, s.height = int(le.Uint16(head[18:])), int(le.Uint16(head[20:]))
 	}
 	s.height = max(s.height, -s.height) // a negative height means from the top down
-	_, err := bmp.DecodeConfig(src.whole())
+	_, err := bmp.DecodeConfig(src.grantPass())
 	if errors.Is(err, bmp.ErrUnsupported) {
 		s.undecodable = "no decoder for this kind of bmp"
 		return nil
@@ -133,7 +134,7 @@ func (s *survey) bmp(src *source) error {
 	if depth <= 8 {
 		perPixel = 1
 	}
-	s.takes(perPixel, int64(s.width), int64(s.height))
+	s.addMemory(perPixel, int64(s.width), int64(s.height))
 	return err
 }
 
@@ -274,7 +275,7 @@ func (s *survey) pngChunk(r *bufio.Reader, kind string, n int64) (err error) {
 		}
 	case "tRNS": // converts grey to colours with alpha; the decoder accepts only one such chunk
 		if s.grey {
-			s.takes(3, s.memory)
+			s.addMemory(3, s.memory)
 			s.grey = false
 		}
 		err = discard(r, n)
@@ -315,6 +316,6 @@ func (s *survey) pngHeader(data []byte) error {
 		perPixel *= 2
 	}
 	s.grey = colour == 0
-	s.takes(perPixel, int64(s.width), int64(s.height))
+	s.addMemory(perPixel, int64(s.width), int64(s.height))
 	return nil
 }

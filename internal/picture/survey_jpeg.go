@@ -37,7 +37,7 @@ func (s *survey) jpeg(r *bufio.Reader) error {
 		}
 		switch marker {
 		case jpegEOI:
-			return s.jpegDone(frame, scans)
+			return s.finishJPEG(frame, scans)
 		case jpegSOI, 1: // without a length
 			continue
 		case jpegSOS:
@@ -131,8 +131,8 @@ func (f *jpegFrame) read(marker byte, header []byte) error {
 	return nil
 }
 
-// jpegDone computes the totals of a complete JPEG.
-func (s *survey) jpegDone(f jpegFrame, scans int) error {
+// finishJPEG computes the totals of a complete JPEG.
+func (s *survey) finishJPEG(f jpegFrame, scans int) error {
 	if f.process == 0 || scans == 0 {
 		return errors.New("the frame or the scan is missing")
 	}

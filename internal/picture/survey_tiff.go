@@ -21,16 +21,16 @@ const (
 
 // tiff reads the first directory of a TIFF.
 func (s *survey) tiff(src *source) error {
-	config, err := tiff.DecodeConfig(src.whole())
+	config, err := tiff.DecodeConfig(src.grantPass())
 	if unsupported, ok := errors.AsType[tiff.UnsupportedError](err); ok {
 		s.undecodable = "no decoder for this kind of tiff: " + string(unsupported)
-		return s.sizeOf(src.metadata(), imagemeta.TIFF)
+		return s.sizeOf(src.grantMetadata(), imagemeta.TIFF)
 	}
 	s.width, s.height = config.Width, config.Height
 	if err != nil {
 		return err
 	}
-	s.takes(bytesPerPixel(config.ColorModel), int64(s.width), int64(s.height))
+	s.addMemory(bytesPerPixel(config.ColorModel), int64(s.width), int64(s.height))
 	return s.tiffBlocks(src)
 }
 
@@ -64,19 +64,19 @@ func (s *survey) tiffBlocks(src *source) error {
 		block = product((blockWidth+7)/8, blockHeight)
 	}
 	if directory[tiffCompression] > 1 {
-		s.takes(tiffUnpacking, block)
+		s.addMemory(tiffUnpacking, block)
 	} else {
-		s.takes(tiffReading, min(block, src.size))
+		s.addMemory(tiffReading, min(block, src.size))
 	}
 	blocks := ((width + blockWidth - 1) / blockWidth) * ((height + blockHeight - 1) / blockHeight)
-	s.takes(tiffEntryBytes, min(blocks, src.size)) // each takes at least a byte in the file
+	s.addMemory(tiffEntryBytes, min(blocks, src.size)) // each takes at least a byte in the file
 	return nil
 }
 
 // readTIFFDirectory returns the first number of each tag about the storage of a TIFF. The directory
 // is valid, because the decoder has read it before.
 func readTIFFDirectory(src *source) (map[uint16]int64, error) {
-	file, order := src.whole(), binary.ByteOrder(binary.LittleEndian)
+	file, order := src.grantPass(), binary.ByteOrder(binary.LittleEndian)
 	var entry [12]byte
 	if _, err := file.ReadAt(entry[:8], 0); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (s *survey) webp(src *source) error {
 		if at+n > end {
 			return fmt.Errorf("the chunk %q is longer than the file: %w", kind, io.ErrUnexpectedEOF)
 		}
-		err := once(seen, kind)
+		err := checkChunkOrder(seen, kind)
 		if err == nil {
 			err = s.webpChunk(r, kind, at, n)
 		}
@@ -53,13 +53,13 @@ func (s *survey) webp(src *source) error {
 		}
 	}
 	s.frames = max(s.frames, 1)
-	s.takes(src.size)
+	s.addMemory(src.size)
 	return nil
 }
 
-// once refuses a second chunk of a kind that may occur once, and a canvas after its contents. With
-// these, the decoder could use another size than the checked one.
-func once(seen map[string]bool, kind string) error {
+// checkChunkOrder refuses a second chunk of a kind that may occur once, and a canvas after its
+// contents. With these, the decoder could use another size than the checked one.
+func checkChunkOrder(seen map[string]bool, kind string) error {
 	is := kind
 	switch kind {
 	case "VP8 ", "VP8L":
@@ -113,10 +113,10 @@ func (s *survey) webpChunk(r *bufio.Reader, kind string, at, n int64) (err error
 	case kind == "VP8L" && len(head) >= vp8lHeaderBytes:
 		bits := binary.LittleEndian.Uint32(head[1:])
 		s.webpPicture(int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1, vp8lPixelBytes)
-		s.takes(vp8lTreesBytes)
+		s.addMemory(vp8lTreesBytes)
 	case kind == "ALPH":
-		s.takes(vp8lPixelBytes, int64(s.width), int64(s.height))
-		s.takes(vp8lTreesBytes)
+		s.addMemory(vp8lPixelBytes, int64(s.width), int64(s.height))
+		s.addMemory(vp8lTreesBytes)
 	case kind == "ANMF" && len(head) == anmfHeaderBytes:
 		err = s.webpFrame(head, at, n)
 	}
@@ -128,7 +128,7 @@ func (s *survey) webpPicture(width, height int, perPixel int64) {
 	if s.width == 0 { // without a canvas
 		s.width, s.height = width, height
 	}
-	s.takes(perPixel, int64(width), int64(height))
+	s.addMemory(perPixel, int64(width), int64(height))
 }
 
 // webpFrame counts a frame, and records the first.

@@ -22,10 +22,10 @@ import (
 const (
 	// damping is the share of its worth that a domain passes on. The rest goes to all domains.
 	damping = 0.85
-	// The iteration ends after roundsMost rounds, or if a round changes less than changeLeast of
+	// The iteration ends after maxRounds rounds, or if a round changes less than minChange of
 	// the worth.
-	roundsMost  = 100
-	changeLeast = 1e-6
+	maxRounds = 100
+	minChange = 1e-6
 	// decades is the number of factors of ten in a score of 1.
 	decades = 5
 )
@@ -90,8 +90,8 @@ func (g *Graph) Rank() Ranks {
 	})
 	edges = slices.Compact(edges)
 	pairs := pairsOf(edges)
-	worth, least, rounds := iterate(pairs, len(g.nodes))
-	scale := func(w float64) float64 { return math.Min(math.Log10(1+w/least)/decades, 1) }
+	scores, minScore, rounds := iterate(pairs, len(g.nodes))
+	scale := func(w float64) float64 { return math.Min(math.Log10(1+w/minScore)/decades, 1) }
 
 	inlinks := make([]int, len(g.nodes))
 	for _, p := range pairs {
@@ -99,9 +99,9 @@ func (g *Graph) Rank() Ranks {
 	}
 	r := Ranks{Domains: make(map[string]crawl.Rank, len(g.hosts)), Links: len(pairs), Rounds: rounds}
 	for host, n := range g.hosts {
-		r.Domains[host] = crawl.Rank{Domains: inlinks[n], Score: scale(max(worth[n]-least, 0))}
+		r.Domains[host] = crawl.Rank{Domains: inlinks[n], Score: scale(max(scores[n]-minScore, 0))}
 	}
-	r.Pages = pagesOf(edges, pairs, worth)
+	r.Pages = pagesOf(edges, pairs, scores)
 	for i, p := range r.Pages {
 		r.Pages[i].Score = scale(p.Score)
 	}
@@ -133,58 +133,58 @@ func pairsOf(edges []edge) []pair {
 }
 
 // iterate returns the worth of each node, and of a node without links to it. The mean is 1.
-func iterate(pairs []pair, nodes int) (worth []float64, least float64, rounds int) {
-	worth, next := make([]float64, nodes), make([]float64, nodes)
+func iterate(pairs []pair, nodes int) (scores []float64, minScore float64, rounds int) {
+	scores, next := make([]float64, nodes), make([]float64, nodes)
 	linking := make([]bool, nodes)
 	for _, p := range pairs {
 		linking[p.from] = true
 	}
-	for i := range worth {
-		worth[i] = 1
+	for i := range scores {
+		scores[i] = 1
 	}
-	least = 1
-	for rounds < roundsMost {
+	minScore = 1
+	for rounds < maxRounds {
 		rounds++
-		var silent float64 // the worth of domains without links to others, which goes to all
-		for i, w := range worth {
+		var danglingScore float64 // the worth of domains without links to others, which goes to all
+		for i, w := range scores {
 			if !linking[i] {
-				silent += w
+				danglingScore += w
 			}
 		}
-		least = 1 - damping + damping*silent/float64(max(nodes, 1))
+		minScore = 1 - damping + damping*danglingScore/float64(max(nodes, 1))
 		for i := range next {
-			next[i] = least
+			next[i] = minScore
 		}
 		for _, p := range pairs {
-			next[p.to] += damping * worth[p.from] / float64(p.out)
+			next[p.to] += damping * scores[p.from] / float64(p.out)
 		}
 		var change float64
 		for i := range next {
-			change += math.Abs(next[i] - worth[i])
+			change += math.Abs(next[i] - scores[i])
 		}
-		worth, next = next, worth
-		if change < changeLeast*float64(nodes) {
+		scores, next = next, scores
+		if change < minChange*float64(nodes) {
 			break
 		}
 	}
-	return worth, least, rounds
+	return scores, minScore, rounds
 }
 
-func pagesOf(edges []edge, pairs []pair, worth []float64) []crawl.RankedPage {
-	given := make([]crawl.RankedPage, len(edges))
+func pagesOf(edges []edge, pairs []pair, scores []float64) []crawl.RankedPage {
+	candidates := make([]crawl.RankedPage, len(edges))
 	for i, p := range pairs {
 		end := len(edges)
 		if i+1 < len(pairs) {
 			end = pairs[i+1].first
 		}
-		each := damping * worth[p.from] / float64(p.out) / float64(end-p.first)
+		each := damping * scores[p.from] / float64(p.out) / float64(end-p.first)
 		for j := p.first; j < end; j++ {
-			given[j] = crawl.RankedPage{ID: edges[j].page, Rank: crawl.Rank{Domains: 1, Score: each}}
+			candidates[j] = crawl.RankedPage{ID: edges[j].page, Rank: crawl.Rank{Domains: 1, Score: each}}
 		}
 	}
-	slices.SortFunc(given, func(a, b crawl.RankedPage) int { return cmp.Compare(a.ID, b.ID) })
-	pages := given[:0]
-	for _, g := range given {
+	slices.SortFunc(candidates, func(a, b crawl.RankedPage) int { return cmp.Compare(a.ID, b.ID) })
+	pages := candidates[:0]
+	for _, g := range candidates {
 		if last := len(pages) - 1; last >= 0 && pages[last].ID == g.ID {
 			pages[last].Domains++
 			pages[last].Score += g.Score

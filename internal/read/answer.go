@@ -18,15 +18,15 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-func (r *reading) answer(ctx context.Context, x *request.Exchange) error {
+func (r *reading) handleResponse(ctx context.Context, x *request.Exchange) error {
 	if x.Attempt.Outcome != crawl.OutcomeSuccess {
 		return nil
 	}
 	if err := r.read(ctx, x); err != nil || x.Attempt.Skipped == "" {
 		return err
 	}
-	guess, err := r.isGuess(ctx)
-	if guess {
+	isGuess, err := r.isGuess(ctx)
+	if isGuess {
 		x.Attempt.Skipped = "" // most sites have no sitemap there
 	}
 	return err
@@ -42,22 +42,22 @@ func (r *reading) read(ctx context.Context, x *request.Exchange) error {
 		at.Outcome, at.Error = crawl.OutcomeFailed, "answered 304 to a request without conditions"
 		return nil
 	case resp.Status == http.StatusNotModified:
-		return r.unchanged(ctx, at, resp, freshness.Revalidated(last, resp.Header, resp.EndedAt))
+		return r.unchanged(ctx, at, resp, freshness.UpdateNotModified(last, resp.Header, resp.EndedAt))
 	case resp.Status >= 300 && resp.Status < 400:
 		r.redirect(at, resp)
-		return r.keepUsage(at, r.said(resp))
+		return r.storeUsage(at, r.declaredUsage(resp))
 	}
 	visit := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
 	if len(resp.Body) > 0 && sameBytes {
 		visit.Content = traps.HashContent(resp.Body)
 	}
 	switch {
-	case freshness.Unchanged(r.before(resp), resp.Status, visit) != "":
+	case freshness.Unchanged(r.comparedVisit(resp), resp.Status, visit) != "":
 		return r.unchanged(ctx, at, resp, visit)
 	case read == nil || len(resp.Body) == 0 && sameBytes:
-		noBody(at, resp, c.Kind)
+		recordNoBody(at, resp, c.Kind)
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
-		return r.setUsage(at, r.said(resp))
+		return r.applyUsage(at, r.declaredUsage(resp))
 	}
 	return read(ctx, at, resp, visit)
 }
@@ -68,34 +68,34 @@ func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	run, c := *r.d.Run, *r.d.Crawl
 	at.Unchanged = freshness.Unchanged(r.last, resp.Status, visit)
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
-	if _, readable := decide.KeptUsage(c); !readable {
+	if _, readable := decide.StoredUsage(c); !readable {
 		// Its prohibitions are unknown, so they stay, and the links are not followed.
 		at.Error, at.FollowKnown = "the stored publisher signals cannot be read", decide.FollowSkipped(run, c)
 		return nil
 	}
-	said := r.said(resp)
-	said.AddKept(r.kept, resp.Status == http.StatusNotModified)
-	at.FollowKnown = decide.FollowKnown(run, c, said)
+	pageUsage := r.declaredUsage(resp)
+	pageUsage.AddStored(r.storedUsage, resp.Status == http.StatusNotModified)
+	at.FollowKnown = decide.FollowKnown(run, c, pageUsage)
 	if c.Kind.Image() {
-		r.unchangedImage(at, said)
+		r.unchangedImage(at, pageUsage)
 	} else {
-		r.forbidsImages(at, said)
+		r.forbidsImages(at, pageUsage)
 	}
-	if r.front() {
+	if r.announcesFeeds() {
 		// The site may name other sitemaps now.
-		if at.Follow, _ = decide.FollowLinks(run, c, said); at.Follow != nil {
+		if at.Follow, _ = decide.FollowLinks(run, c, pageUsage); at.Follow != nil {
 			var err error
 			if at.Links, err = r.sitemapLinks(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	at.Page.Said = true
-	at.Page.Unlisted = !usage.Listed(said, resp.EndedAt)
+	at.Page.HasUsage = true
+	at.Page.RemoveFromIndex = !usage.Listed(pageUsage, resp.EndedAt)
 	if !c.Kind.Image() {
 		at.Charge = decide.ChargeUnchanged(c, r.url)
 	}
-	return r.setUsage(at, said)
+	return r.applyUsage(at, pageUsage)
 }
 
 func (r *reading) pageUpdate(visit crawl.Visit, signals crawl.Signals) *crawl.PageUpdate {
@@ -107,7 +107,7 @@ func (r *reading) pageUpdate(visit crawl.Visit, signals crawl.Signals) *crawl.Pa
 func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
 	u := &crawl.VisitUpdate{ETag: v.ETag, LastModified: v.LastModified, Content: v.Content}
 	if !v.FreshUntil.IsZero() {
-		u.Fresh = crawl.Millis(v.FreshUntil.Sub(v.At))
+		u.FreshnessLifetime = crawl.Millis(v.FreshUntil.Sub(v.At))
 	}
 	return u
 }
@@ -116,23 +116,23 @@ func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
 // holds. The page's content from before the redirect is gone.
 func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
-	decide.Gone(*r.d.Crawl, at)
+	decide.RemoveGonePage(*r.d.Crawl, at)
 	kind := r.d.Crawl.Kind
 	if kind.Image() {
 		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered} // unless the redirect is followed
 	}
 	location := resp.Header.Get("Location")
 	if location == "" {
-		gaveNothing(at, reasons.NoTarget, "redirect without a Location")
+		recordNoContent(at, reasons.NoTarget, "redirect without a Location")
 		return
 	}
 	to, err := r.url.Resolve(location)
 	if err != nil {
-		gaveNothing(at, reasons.NoTarget, "redirect not followed: "+err.Error())
+		recordNoContent(at, reasons.NoTarget, "redirect not followed: "+err.Error())
 		return
 	}
 	if to == r.url {
-		gaveNothing(at, reasons.NoTarget, "redirect to itself")
+		recordNoContent(at, reasons.NoTarget, "redirect to itself")
 		return
 	}
 	at.Redirect, at.AllLinks = true, true
@@ -163,47 +163,47 @@ func (r *reading) settle(x *request.Exchange) {
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
 		at.Page = &crawl.PageUpdate{Failed: true}
-		if decide.GoneFor(*at) {
-			decide.Gone(*r.d.Crawl, at)
+		if decide.IsGone(*at) {
+			decide.RemoveGonePage(*r.d.Crawl, at)
 		}
 		if r.d.Crawl.Kind.Image() {
 			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered}
 		}
 	}
 	var err error
-	if at.Recrawl, err = decide.Again(r.facts.Domain, *r.d.Run, *r.d.Crawl, *at, r.facts.Now); err != nil {
+	if at.Recrawl, err = decide.ScheduleRevisit(r.facts.Domain, *r.d.Run, *r.d.Crawl, *at, r.facts.Now); err != nil {
 		// The stored history is unreadable, so the page starts anew.
-		at.Recrawl = decide.AgainUnasked(r.d, r.facts.Now)
+		at.Recrawl = decide.ScheduleSkippedRevisit(r.d, r.facts.Now)
 	}
 }
 
-// said returns the page's usage that the origin and this response's header declare. Every response
-// is read for it, with or without a body.
-func (r *reading) said(resp *fetch.Response) usage.Usage {
-	said := r.d.Usage
-	said.AddHeader(resp.Header)
-	said.AddLinks(r.url, resp.Header)
-	return said
+// declaredUsage returns the page's usage that the origin and this response's header declare. Every
+// response is read for it, with or without a body.
+func (r *reading) declaredUsage(resp *fetch.Response) usage.Usage {
+	pageUsage := r.d.Usage
+	pageUsage.AddHeader(resp.Header)
+	pageUsage.AddLinks(r.url, resp.Header)
+	return pageUsage
 }
 
-func (r *reading) keepUsage(at *crawl.Attempt, said usage.Usage) error {
-	if said == (usage.Usage{}) {
+func (r *reading) storeUsage(at *crawl.Attempt, pageUsage usage.Usage) error {
+	if pageUsage == (usage.Usage{}) {
 		return nil
 	}
-	data, err := json.Marshal(said)
+	data, err := json.Marshal(pageUsage)
 	if err != nil {
 		return fmt.Errorf("write the usage of %s: %w", r.url, err)
 	}
-	at.Page.Usage, at.Page.NoIndex, at.Page.NoFollow = data, said.NoIndex.Said(), said.NoFollow.Said()
+	at.Page.Usage, at.Page.NoIndex, at.Page.NoFollow = data, pageUsage.NoIndex.IsSet(), pageUsage.NoFollow.IsSet()
 	return nil
 }
 
-// setUsage also obeys it. If it forbids the run's purpose, the page's present and earlier content
+// applyUsage also obeys it. If it forbids the run's purpose, the page's present and earlier content
 // is dropped, and the validators that would let the next response be a mere 304.
-func (r *reading) setUsage(at *crawl.Attempt, said usage.Usage) error {
-	if allowed, why := usage.Allows(*r.d.Run.Settings.Purpose, said); !allowed {
-		decide.Forget(*r.d.Crawl, at)
-		at.Page.Visit, at.Skipped, at.Error = &crawl.VisitUpdate{}, reasons.Reserved, why
+func (r *reading) applyUsage(at *crawl.Attempt, pageUsage usage.Usage) error {
+	if allowed, reason := usage.Allows(*r.d.Run.Settings.Purpose, pageUsage); !allowed {
+		decide.ForgetContents(*r.d.Crawl, at)
+		at.Page.Visit, at.Skipped, at.Error = &crawl.VisitUpdate{}, reasons.Reserved, reason
 	}
-	return r.keepUsage(at, said)
+	return r.storeUsage(at, pageUsage)
 }

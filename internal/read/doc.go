@@ -4,7 +4,7 @@
 // [Reader.Crawl] requests a page of the frontier. [request.Client] calls answer (answer.go) with
 // the response, which is an error, a redirect, unchanged, or a body. A body goes to the reader of
 // its kind (readerOf): page.go with its links, images and words, sitemap.go or image.go. Each fills
-// in the attempt: the content of the page, the usage that its publisher declares (setUsage), and
+// in the attempt: the content of the page, the usage that its publisher declares (applyUsage), and
 // its new pages for the run, by package decide. When the attempt has been paced, settle adds the
 // page's failure or its next visit. Files for a whole origin, robots.txt and tdmrep.json, are read
 // apart by [Origin.Read], because they decide whether pages are requested at all.

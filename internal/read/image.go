@@ -17,28 +17,28 @@ import (
 	"github.com/mosey-web/mosey/internal/picture"
 )
 
-// pictureSpan limits the reading of an image, mostly the wait for its turn; storeSpan limits
-// storing it, and thumbnailSpan its thumbnail. With a trial after each of the two, they stay within
-// request.LargeReadSpan.
+// pictureTimeout limits the reading of an image, mostly the wait for its turn; storeTimeout limits
+// storing it, and thumbnailTimeout its thumbnail. With a trial after each of the two, they stay
+// within request.LargeReadTimeout.
 const (
-	pictureSpan   = 90 * time.Second
-	storeSpan     = 60 * time.Second
-	thumbnailSpan = 10 * time.Second
+	pictureTimeout   = 90 * time.Second
+	storeTimeout     = 60 * time.Second
+	thumbnailTimeout = 10 * time.Second
 )
 
 // unchangedImage records an image as unchanged, unless its publisher forbids it now.
-func (r *reading) unchangedImage(at *crawl.Attempt, said usage.Usage) {
+func (r *reading) unchangedImage(at *crawl.Attempt, pageUsage usage.Usage) {
 	at.Image = &crawl.ImageUpdate{}
-	if allowed, why := usage.AllowsImages(*r.d.Run.Settings.Purpose, said); !allowed {
-		at.Image.Problem, at.Image.Forget, at.Error = crawl.ImageForbidden, true, why
+	if allowed, reason := usage.AllowsImages(*r.d.Run.Settings.Purpose, pageUsage); !allowed {
+		at.Image.Problem, at.Image.Forget, at.Error = crawl.ImageForbidden, true, reason
 		at.Page.Visit = &crawl.VisitUpdate{}
 	}
 }
 
 func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	said := r.said(resp)
+	pageUsage := r.declaredUsage(resp)
 	at.Image = &crawl.ImageUpdate{}
-	if at.Image.Problem, at.Error = r.unreadable(resp, said); at.Image.Problem == "" {
+	if at.Image.Problem, at.Error = r.unreadable(resp, pageUsage); at.Image.Problem == "" {
 		if err := r.readPicture(ctx, at, resp, &visit); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 		visit = crawl.Visit{} // the next request reads it as a whole
 	}
 	at.Page = r.pageUpdate(visit, crawl.Signals{})
-	return r.keepUsage(at, said)
+	return r.storeUsage(at, pageUsage)
 }
 
 func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit *crawl.Visit) error {
@@ -58,11 +58,11 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 	if format, is := picture.Format(head[:n]); is && !picture.Agrees(format, resp.MediaType) {
 		at.Image.Problem = crawl.ImageMismatch
 		at.Error = fmt.Sprintf("the Content-Type is %s, but the first bytes are those of %s",
-			crawl.CleanText(resp.MediaType, contentTypeShown), format)
+			crawl.CleanText(resp.MediaType, maxContentTypeBytes), format)
 		return nil
 	}
 	// Its record must not be lost if the worker stops.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureSpan)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pictureTimeout)
 	defer cancel()
 	body := bodyOf(resp)
 	read, err := r.Pictures.Read(ctx, body, body.Size(), picture.Options{
@@ -81,29 +81,29 @@ func (r *reading) readPicture(ctx context.Context, at *crawl.Attempt, resp *fetc
 	if at.Unchanged = freshness.Unchanged(r.last, resp.Status, *visit); at.Unchanged == "" {
 		at.Image.Content = new(read.ImageContent)
 	}
-	return r.keepImage(ctx, at, resp, read)
+	return r.storeImage(ctx, at, resp, read)
 }
 
 // unreadable returns the reason not to read an image, by its response's header and its body's size.
-func (r *reading) unreadable(resp *fetch.Response, said usage.Usage) (problem crawl.ImageProblem, why string) {
-	if allowed, why := usage.AllowsImages(*r.d.Run.Settings.Purpose, said); !allowed {
-		return crawl.ImageForbidden, why
+func (r *reading) unreadable(resp *fetch.Response, pageUsage usage.Usage) (problem crawl.ImageProblem, reason string) {
+	if allowed, reason := usage.AllowsImages(*r.d.Run.Settings.Purpose, pageUsage); !allowed {
+		return crawl.ImageForbidden, reason
 	}
-	most := kinds.Image.Traits().MaxBytes
+	maxBytes := kinds.Image.Traits().MaxBytes
 	switch {
 	case resp.MediaType == "image/svg+xml":
 		return crawl.ImageSVG, "the image is an SVG drawing, which Mosey does not read"
-	case !kinds.Image.Traits().Takes(resp.MediaType):
-		return crawl.ImageNotAnImage, "the Content-Type is " + crawl.CleanText(resp.MediaType, contentTypeShown)
-	case resp.Truncated || resp.ContentLength > most:
-		return crawl.ImageTooLarge, fmt.Sprintf("the file has more than %d bytes", most)
+	case !kinds.Image.Traits().Accepts(resp.MediaType):
+		return crawl.ImageNotAnImage, "the Content-Type is " + crawl.CleanText(resp.MediaType, maxContentTypeBytes)
+	case resp.Truncated || resp.ContentLength > maxBytes:
+		return crawl.ImageTooLarge, fmt.Sprintf("the file has more than %d bytes", maxBytes)
 	case bodyOf(resp).Size() == 0:
 		return crawl.ImageNotAnImage, "the file is empty"
 	}
 	return "", ""
 }
 
-const contentTypeShown = 100
+const maxContentTypeBytes = 100
 
 type body interface {
 	io.ReadSeeker

@@ -39,12 +39,12 @@ func (r *Reader) CanStore(ctx context.Context, set settings.Settings) error {
 
 var errNoImageStore = errors.New("the run stores images, but this worker has no image store: start it with --image-store")
 
-// keepImage stores the bytes and the thumbnail of an image, if the run wants them and they are not
+// storeImage stores the bytes and the thumbnail of an image, if the run wants them and they are not
 // stored yet.
-func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, read picture.Result) error {
+func (r *reading) storeImage(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, read picture.Result) error {
 	set := r.d.Run.Settings
-	wanted := *set.Images == settings.ImagesStore
-	if !wanted && len(read.Thumbnail) == 0 {
+	storesBytes := *set.Images == settings.ImagesStore
+	if !storesBytes && len(read.Thumbnail) == 0 {
 		return nil
 	}
 	if r.Images == nil {
@@ -54,18 +54,18 @@ func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	if err != nil {
 		return err
 	}
-	if wanted && !known.Stored {
+	if storesBytes && !known.Stored {
 		body := bodyOf(resp)
-		wanted, err = r.putObject(ctx, at, storeSpan, body.Size(), func(ctx context.Context) error {
+		storesBytes, err = r.putObject(ctx, at, storeTimeout, body.Size(), func(ctx context.Context) error {
 			return r.Images.Put(ctx, read.SHA256, body, body.Size(), picture.MediaType(read.Format))
 		})
 		if err != nil {
 			return fmt.Errorf("store the image %s: %w", r.url, err)
 		}
 	}
-	small := len(read.Thumbnail) > 0
-	if small && !known.Thumbnail {
-		small, err = r.putObject(ctx, at, thumbnailSpan, int64(len(read.Thumbnail)), func(ctx context.Context) error {
+	hasThumbnail := len(read.Thumbnail) > 0
+	if hasThumbnail && !known.Thumbnail {
+		hasThumbnail, err = r.putObject(ctx, at, thumbnailTimeout, int64(len(read.Thumbnail)), func(ctx context.Context) error {
 			return r.Images.PutThumbnail(ctx, read.SHA256, read.Thumbnail)
 		})
 		if err != nil {
@@ -73,7 +73,7 @@ func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.
 		}
 	}
 	at.Image.Content = new(read.ImageContent)
-	at.Image.Stored, at.Image.Thumbnail = wanted, small
+	at.Image.Stored, at.Image.Thumbnail = storesBytes, hasThumbnail
 	return nil
 }
 
@@ -82,21 +82,21 @@ func (r *reading) keepImage(ctx context.Context, at *crawl.Attempt, resp *fetch.
 // is recorded all the same, so that it is not requested again and again. Any other error is
 // returned, and nothing is recorded.
 func (r *reading) putObject(
-	ctx context.Context, at *crawl.Attempt, span time.Duration, size int64, put func(context.Context) error,
+	ctx context.Context, at *crawl.Attempt, timeout time.Duration, size int64, put func(context.Context) error,
 ) (stored bool, _ error) {
 	ctx = context.WithoutCancel(ctx) // finish it, because a half would have to be written again
-	within, cancel := context.WithTimeout(ctx, span)
+	timed, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := put(within)
+	err := put(timed)
 	switch {
 	case err == nil:
-		r.health.worked()
+		r.health.resetInterval()
 		return true, nil
 	case errors.Is(err, crawl.ErrFull):
-		r.health.full(size, err)
+		r.health.setFull(size, err)
 		return false, err
 	}
-	r.health.failed()
+	r.health.setFailing()
 	if e := r.health.ready(ctx, r.Images); e != nil {
 		return false, errors.Join(err, e)
 	}
@@ -106,70 +106,70 @@ func (r *reading) putObject(
 }
 
 const (
-	// trialSpan limits a trial of the image store.
-	trialSpan = 30 * time.Second
-	// storeTrust limits the time that a trial's result holds at first, because many domains may ask
-	// while the store is down. It doubles with each failed trial, up to storeTrustMax, until an image
-	// is stored.
-	storeTrust    = 5 * time.Second
-	storeTrustMax = time.Minute
+	// checkTimeout limits a trial of the image store.
+	checkTimeout = 30 * time.Second
+	// minCheckInterval limits the time that a trial's result holds at first, because many domains may
+	// ask while the store is down. It doubles with each failed trial, up to maxCheckInterval, until an
+	// image is stored.
+	minCheckInterval = 5 * time.Second
+	maxCheckInterval = time.Minute
 )
 
 // storeHealth tracks whether images can be stored. The zero value assumes so.
 type storeHealth struct {
-	trial singleflight.Group
+	checks singleflight.Group
 
 	mu sync.Mutex
-	// sick is set when the store failed and no trial has succeeded since. size is the largest object
-	// that did not fit, because a full store still takes small objects.
-	sick bool
-	size int64
-	// checked is the time of the last error, said, and trust is how long it holds.
-	checked time.Time
-	said    error
-	trust   time.Duration
+	// isFailing is set when the store failed and no trial has succeeded since. size is the largest
+	// object that did not fit, because a full store still takes small objects.
+	isFailing bool
+	size      int64
+	// checkedAt is the time of the last error, said, and checkInterval is how long it holds.
+	checkedAt     time.Time
+	lastErr       error
+	checkInterval time.Duration
 }
 
-// failed records a failure other than a full store.
-func (h *storeHealth) failed() {
+// setFailing records a failure other than a full store.
+func (h *storeHealth) setFailing() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sick = true
+	h.isFailing = true
 }
 
-func (h *storeHealth) full(size int64, err error) {
+func (h *storeHealth) setFull(size int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sick, h.size = true, max(h.size, size)
-	h.say(err)
+	h.isFailing, h.size = true, max(h.size, size)
+	h.recordError(err)
 }
 
-// say records why images cannot be stored. The caller holds the lock.
-func (h *storeHealth) say(err error) {
-	h.said, h.checked = err, time.Now()
-	h.trust = min(max(2*h.trust, storeTrust), storeTrustMax)
+// recordError records why images cannot be stored. The caller holds the lock.
+func (h *storeHealth) recordError(err error) {
+	h.lastErr, h.checkedAt = err, time.Now()
+	h.checkInterval = min(max(2*h.checkInterval, minCheckInterval), maxCheckInterval)
 }
 
-func (h *storeHealth) worked() {
+func (h *storeHealth) resetInterval() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.trust = 0
+	h.checkInterval = 0
 }
 
 func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {
 	for {
 		h.mu.Lock()
-		sick, said, holds := h.sick, h.said, time.Since(h.checked) < h.trust
+		isFailing, lastErr, isRecent := h.isFailing, h.lastErr, time.Since(h.checkedAt) < h.checkInterval
 		h.mu.Unlock()
 		switch {
-		case !sick:
+		case !isFailing:
 			return nil
-		case said != nil && holds:
-			return fmt.Errorf("images cannot be stored: %w", said)
+		case lastErr != nil && isRecent:
+			return fmt.Errorf("images cannot be stored: %w", lastErr)
 		}
 		// The trial continues for other waiters if one of them is cancelled.
-		trial := h.trial.DoChan("", func() (any, error) {
-			return nil, h.try(context.WithoutCancel(ctx), store)
+		trial := h.checks.DoChan("", func() (any, error) {
+			return nil, h.check(context.WithoutCancel(ctx), store)
 		})
 		select {
 		case res := <-trial:
@@ -182,21 +182,21 @@ func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {
 	}
 }
 
-// try checks that the store takes the largest object that did not fit, or a little.
-func (h *storeHealth) try(ctx context.Context, store ImageStore) error {
+// check checks that the store takes the largest object that did not fit, or a little.
+func (h *storeHealth) check(ctx context.Context, store ImageStore) error {
 	h.mu.Lock()
 	size := h.size
 	h.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, trialSpan)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	err := store.Check(ctx, size)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case err != nil:
-		h.say(err)
+		h.recordError(err)
 	case h.size == size: // else a larger object did not fit during the trial
-		h.sick, h.size, h.said = false, 0, nil
+		h.isFailing, h.size, h.lastErr = false, 0, nil
 	}
 	return err
 }

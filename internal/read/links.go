@@ -16,9 +16,9 @@ import (
 
 // links returns the links of a page in their recorded order: sitemaps and feeds first, links that
 // no reader sees last. The second result is the one of announcers.
-func (r *reading) links(ctx context.Context, page extract.Page, said usage.Usage) ([]crawl.Link, bool, error) {
+func (r *reading) links(ctx context.Context, page extract.Page, pageUsage usage.Usage) ([]crawl.Link, bool, error) {
 	now := time.Now()
-	links, allSitemaps, err := r.announcers(ctx, page, said)
+	links, allSitemaps, err := r.announcerLinks(ctx, page, pageUsage)
 	if err != nil {
 		return nil, false, err
 	}
@@ -30,20 +30,20 @@ func (r *reading) links(ctx context.Context, page extract.Page, said usage.Usage
 		other[i.URL.String()] = true
 	}
 	links = slices.Grow(links, len(page.Links))
-	var unseen []crawl.Link
+	var invisible []crawl.Link
 	for _, l := range page.Links {
 		if len(other) > 0 && other[l.URL.String()] {
 			continue
 		}
-		link := r.linkTo(l.URL, l.NoFollow || said.NoFollow.Said(), now)
+		link := r.linkTo(l.URL, l.NoFollow || pageUsage.NoFollow.IsSet(), now)
 		link.Rel, link.Anchor = l.Rel, l.Anchor
 		if l.Rel.InHead() {
-			unseen = append(unseen, link)
+			invisible = append(invisible, link)
 			continue
 		}
 		links = append(links, link)
 	}
-	return append(links, unseen...), allSitemaps, nil
+	return append(links, invisible...), allSitemaps, nil
 }
 
 func (r *reading) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
@@ -60,18 +60,19 @@ func (r *reading) registered(u urls.URL) string {
 	if u.Domain() == r.url.Domain() {
 		return ""
 	}
-	return u.PartOf()
+	return u.RegisteredParent()
 }
 
-// front reports whether the page may name the sitemaps and feeds of its site: it is a seed, or the
-// front page of its origin. Other pages name the same, or feeds of a few pages.
-func (r *reading) front() bool {
+// announcesFeeds reports whether the page may name the sitemaps and feeds of its site: it is a
+// seed, or the front page of its origin. Other pages name the same, or feeds of a few pages.
+func (r *reading) announcesFeeds() bool {
 	return r.d.Crawl.Kind.Document() && (r.d.Crawl.Depth == 0 || r.url.RequestTarget() == "/")
 }
 
-// announcers returns the sitemaps and feeds that a page names, and whether the list is complete.
-func (r *reading) announcers(ctx context.Context, page extract.Page, said usage.Usage) (links []crawl.Link, all bool, err error) {
-	if !r.front() {
+// announcerLinks returns the sitemaps and feeds that a page names, and whether the list is
+// complete.
+func (r *reading) announcerLinks(ctx context.Context, page extract.Page, pageUsage usage.Usage) (links []crawl.Link, all bool, err error) {
+	if !r.announcesFeeds() {
 		return nil, false, nil
 	}
 	links, err = r.sitemapLinks(ctx)
@@ -83,7 +84,7 @@ func (r *reading) announcers(ctx context.Context, page extract.Page, said usage.
 		if err != nil || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
 			continue
 		}
-		link := r.linkTo(u, said.NoFollow.Said(), time.Now())
+		link := r.linkTo(u, pageUsage.NoFollow.IsSet(), time.Now())
 		link.Kind = kinds.Feed
 		links = append(links, link)
 	}

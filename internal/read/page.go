@@ -21,37 +21,37 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 		return err
 	}
 	r.addRefresh(&page, resp)
-	said := r.said(resp)
+	pageUsage := r.declaredUsage(resp)
 	for _, m := range page.Metas {
-		said.AddMeta(m.Name, m.Content)
+		pageUsage.AddMeta(m.Name, m.Content)
 	}
-	said.AddLicense(page.License, usage.SourceLinkLicense)
-	page.Published, page.Modified = notAhead(page.Published, resp.EndedAt), notAhead(page.Modified, resp.EndedAt)
+	pageUsage.AddLicense(page.License, usage.SourceLinkLicense)
+	page.Published, page.Modified = dropFutureDate(page.Published, resp.EndedAt), dropFutureDate(page.Modified, resp.EndedAt)
 	at.Page = r.pageUpdate(visit, page.Signals)
 	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login {
 		at.Error = "the server returned a login page instead of the page"
 	}
 	var stored bool
-	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, said); stored {
-		if at.Links, at.AllSitemaps, err = r.links(ctx, page, said); err != nil {
+	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, pageUsage); stored {
+		if at.Links, at.AllSitemaps, err = r.links(ctx, page, pageUsage); err != nil {
 			return err
 		}
 		at.AllLinks = at.Error == "" && !at.Truncated && !at.Login && page.LinksDropped == 0
 	}
-	r.addImages(at, page, said)
+	r.addImages(at, page, pageUsage)
 	if len(resp.Body) > 0 && !at.Login {
-		r.index(at, resp, page, said)
+		r.index(at, resp, page, pageUsage)
 	}
 	if page.Text == "" && len(page.Links)+len(page.Feeds)+len(page.Images) == 0 {
-		noPage(at, resp) // only now, because with an error, links that are gone would stay
+		recordNoPage(at, resp) // only now, because with an error, links that are gone would stay
 	}
 	text := traps.Read(r.url, page.Title, page.Text)
 	defer text.Release()
 	hash, words := text.SimHash()
 	switch {
 	case len(resp.Body) == 0:
-		return r.setUsage(at, said)
-	case words >= traps.SimHashWordsLeast:
+		return r.applyUsage(at, pageUsage)
+	case words >= traps.SimHashWordsMin:
 		bits := int64(hash) //nolint:gosec // the same 64 bits
 		at.Page.SimHash, visit.Content = &bits, page.Content
 	default:
@@ -61,11 +61,11 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	at.Page.Visit = visitUpdate(visit)
 	// The page has been read, because its links, for example, may have changed.
 	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
-	return r.setUsage(at, said)
+	return r.applyUsage(at, pageUsage)
 }
 
-// notAhead drops a date in the future. It allows a day for the page's clock or time zone.
-func notAhead(date, now time.Time) time.Time {
+// dropFutureDate drops a date in the future. It allows a day for the page's clock or time zone.
+func dropFutureDate(date, now time.Time) time.Time {
 	if date.After(now.Add(24 * time.Hour)) {
 		return time.Time{}
 	}
@@ -106,16 +106,16 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 
 // index adds the page's language and search terms to an attempt, unless its publisher forbids that
 // it is found.
-func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, said usage.Usage) {
+func (r *reading) index(at *crawl.Attempt, resp *fetch.Response, page extract.Page, pageUsage usage.Usage) {
 	declared := slices.Concat(page.Declared, resp.Header.Values("Content-Language"))
 	var second string
 	at.Page.Language, second = r.Languages.Languages(page.Prose, declared...)
-	if !usage.Listed(said, resp.EndedAt) {
+	if !usage.Listed(pageUsage, resp.EndedAt) {
 		return
 	}
 	at.Index = terms.Index(terms.Page{
 		Language: at.Page.Language, Second: second, Title: page.Title, Headings: page.Headings,
-		Description: page.Description, Text: page.Main, URL: r.url.String(), NoArchive: said.NoArchive.Said(),
+		Description: page.Description, Text: page.Main, URL: r.url.String(), NoArchive: pageUsage.NoArchive.IsSet(),
 	})
 }
 
@@ -125,7 +125,7 @@ func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool)
 	left := *r.d.Run.Settings.MaxImagesPerPage
 	all = page.ImagesDropped == 0
 	for _, i := range page.Images {
-		if i.URL == r.url || i.Width > 0 && i.Width <= spacerMax || i.Height > 0 && i.Height <= spacerMax {
+		if i.URL == r.url || i.Width > 0 && i.Width <= maxSpacerSide || i.Height > 0 && i.Height <= maxSpacerSide {
 			continue
 		}
 		if i.Discovery != crawl.DiscoveryIcon {
@@ -147,14 +147,15 @@ func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool)
 	return found, all
 }
 
-// spacerMax is the side, in CSS pixels, of an image too small to be seen, such as a tracking pixel.
-const spacerMax = 2
+// maxSpacerSide is the side, in CSS pixels, of an image too small to be seen, such as a tracking
+// pixel.
+const maxSpacerSide = 2
 
-func (r *reading) addImages(at *crawl.Attempt, page extract.Page, said usage.Usage) {
-	if r.forbidsImages(at, said) {
+func (r *reading) addImages(at *crawl.Attempt, page extract.Page, pageUsage usage.Usage) {
+	if r.forbidsImages(at, pageUsage) {
 		return
 	}
-	follow, stored := decide.FollowImages(*r.d.Run, *r.d.Crawl, said)
+	follow, stored := decide.FollowImages(*r.d.Run, *r.d.Crawl, pageUsage)
 	if !stored {
 		return
 	}
@@ -170,9 +171,9 @@ func (r *reading) addImages(at *crawl.Attempt, page extract.Page, said usage.Usa
 
 // forbidsImages reports whether a page's publisher forbids the run's purpose for its images, and
 // makes the record forget the images.
-func (r *reading) forbidsImages(at *crawl.Attempt, said usage.Usage) bool {
+func (r *reading) forbidsImages(at *crawl.Attempt, pageUsage usage.Usage) bool {
 	set := r.d.Run.Settings
-	if allowed, _ := usage.AllowsImages(*set.Purpose, said); allowed || !set.TakesImages() {
+	if allowed, _ := usage.AllowsImages(*set.Purpose, pageUsage); allowed || !set.TakesImages() {
 		return false
 	}
 	at.AllImages, at.ImagesForbidden = true, true

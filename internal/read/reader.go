@@ -29,7 +29,7 @@ type Store interface {
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
 	// HintRecrawl updates by hint the next visits of a run's pages that have changed.
 	HintRecrawl(
-		ctx context.Context, runID int64, told []crawl.News,
+		ctx context.Context, runID int64, told []crawl.ChangeNotice,
 		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
 	) error
 }
@@ -81,7 +81,7 @@ func (r *reading) readerOf(k kinds.Kind) func(context.Context, *crawl.Attempt, *
 	case k.Document():
 		return r.page
 	case k == kinds.Sitemap, k == kinds.Feed:
-		return r.announced
+		return r.readAnnounced
 	case k == kinds.Image:
 		return r.image
 	}
@@ -98,42 +98,42 @@ type reading struct {
 	// conditional is set if the request has conditions, so that the response may be a 304.
 	conditional bool
 	// hidden is set if kept forbids that the page is found.
-	hidden bool
-	kept   usage.Usage
+	hidden      bool
+	storedUsage usage.Usage
 	// facts are the facts that the decision was made from.
 	facts crawl.Facts
 	// news lists changed pages that a sitemap or a feed names, and that may have been fetched before.
-	news []crawl.News
+	news []crawl.ChangeNotice
 }
 
 // Crawl requests the page of a decision's crawl, and reads the response.
-func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request.Ask {
+func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request.Request {
 	run, c := *d.Run, *d.Crawl
 	last := decide.LastVisit(run, c)
 	one := &reading{Reader: r, d: d, url: u, last: last, facts: facts}
 	header := one.conditions()
-	ask := request.Ask{
-		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), one.before), Read: one.answer, Settle: one.settle,
+	req := request.Request{
+		URL: u, Header: header, WantBody: wantBody(c.Kind.Traits(), one.comparedVisit), Read: one.handleResponse, Settle: one.settle,
 		Start: crawl.Start{CrawlID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
-	if ask.Retry = !decide.LastAttempt(run, c); ask.Retry {
-		ask.Start.RetryPriority = new(decide.RetryPriority(c))
+	if req.Retry = !decide.LastAttempt(run, c); req.Retry {
+		req.Start.RetryPriority = new(decide.RetryPriority(c))
 	}
 	budgets := decide.BudgetsOf(run)
 	if c.Kind.Image() {
-		ask.Start.ImageBudget = budgets.OfImages
+		req.Start.ImageBudget = budgets.Images
 	} else {
-		ask.Start.RunBudget, ask.Start.DomainBudget, ask.Start.RegisteredBudget = budgets.InAll, budgets.OfDomain, budgets.OfRegistered
+		req.Start.RunBudget, req.Start.DomainBudget, req.Start.RegisteredBudget = budgets.Run, budgets.Domain, budgets.Registered
 	}
-	return ask
+	return req
 }
 
 // Probe requests another page of the crawl's origin, to check the health of a rested domain. It
 // costs no budget, and its content is not stored.
-func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Ask {
+func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Request {
 	one := &reading{Reader: r, d: d, url: u}
-	return request.Ask{
-		URL: u, WantBody: wantBody(kinds.Page.Traits(), one.before), Read: one.probe,
+	return request.Request{
+		URL: u, WantBody: wantBody(kinds.Page.Traits(), one.comparedVisit), Read: one.probe,
 		Start: crawl.Start{
 			RunID: d.Run.ID, Origin: d.Crawl.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true,
 		},
@@ -145,10 +145,10 @@ func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Ask {
 // changed.
 func (r *reading) conditions() http.Header {
 	header := http.Header{}
-	kept, readable := decide.KeptUsage(*r.d.Crawl)
-	r.kept, r.hidden = kept, readable && !usage.Listed(kept, r.facts.Now)
+	storedUsage, readable := decide.StoredUsage(*r.d.Crawl)
+	r.storedUsage, r.hidden = storedUsage, readable && !usage.Listed(storedUsage, r.facts.Now)
 	var inPage usage.Usage
-	inPage.AddKept(kept, false)
+	inPage.AddStored(storedUsage, false)
 	if !r.hidden || !usage.Listed(inPage, r.facts.Now) {
 		freshness.Conditions(r.last, header)
 	}
@@ -156,12 +156,12 @@ func (r *reading) conditions() http.Header {
 	return header
 }
 
-// before returns the visit that a response is compared with. It is empty, except its time, if the
-// page was hidden and may be found now. Then it is read, changed or not.
-func (r *reading) before(resp *fetch.Response) crawl.Visit {
+// comparedVisit returns the visit that a response is compared with. It is empty, except its time,
+// if the page was hidden and may be found now. Then it is read, changed or not.
+func (r *reading) comparedVisit(resp *fetch.Response) crawl.Visit {
 	if r.hidden {
-		said := r.said(resp)
-		if said.AddKept(r.kept, false); usage.Listed(said, r.facts.Now) {
+		pageUsage := r.declaredUsage(resp)
+		if pageUsage.AddStored(r.storedUsage, false); usage.Listed(pageUsage, r.facts.Now) {
 			return crawl.Visit{At: r.last.At}
 		}
 	}
@@ -170,10 +170,10 @@ func (r *reading) before(resp *fetch.Response) crawl.Visit {
 
 // wantBody reports whether to read a body. It skips useless bodies, and unchanged ones by the
 // header.
-func wantBody(k *kinds.Traits, before func(*fetch.Response) crawl.Visit) func(*fetch.Response) bool {
+func wantBody(k *kinds.Traits, previousVisit func(*fetch.Response) crawl.Visit) func(*fetch.Response) bool {
 	return func(r *fetch.Response) bool {
-		return r.Status >= 200 && r.Status < 300 && k.Takes(r.MediaType) && (!k.Large || r.ContentLength <= k.MaxBytes) &&
-			freshness.Unchanged(before(r), r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
+		return r.Status >= 200 && r.Status < 300 && k.Accepts(r.MediaType) && (!k.Large || r.ContentLength <= k.MaxBytes) &&
+			freshness.Unchanged(previousVisit(r), r.Status, freshness.NewVisit(r.Header, time.Now(), crawl.ContentHash{})) == ""
 	}
 }
 

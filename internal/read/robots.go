@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// RobotsFresh is the longest time that a robots.txt holds (RFC 9309 §2.4). The least is
-	// decide.RobotsFreshLeast.
-	RobotsFresh = 24 * time.Hour
+	// MaxRobotsFresh is the longest time that a robots.txt holds (RFC 9309 §2.4). The least is
+	// decide.RobotsLifetimeMin.
+	MaxRobotsFresh = 24 * time.Hour
 	// RobotsReasonMax caps a stored error, in bytes.
 	RobotsReasonMax = 500
-	// robotsHops caps the redirects that are followed (RFC 9309 §2.3.1.2).
-	robotsHops = 5
+	// maxRobotsHops caps the redirects that are followed (RFC 9309 §2.3.1.2).
+	maxRobotsHops = 5
 	// malformedDelay is the delay for a malformed robots.txt.
 	malformedDelay = time.Second
 	// sitemapsMax caps the stored Sitemap lines.
@@ -56,39 +56,39 @@ type Origin struct {
 	Run   crawl.RunFacts
 }
 
-// Said is the result of an origin's response. One of its fields is set.
-type Said struct {
+// OriginResult is the result of an origin's response. One of its fields is set.
+type OriginResult struct {
 	// Robots is the row to record.
 	Robots *crawl.Robots
 	// Redirect is the next URL to request.
 	Redirect *urls.URL
-	// First is an origin whose robots.txt is needed first.
-	First string
+	// RequiredOrigin is an origin whose robots.txt is needed first.
+	RequiredOrigin string
 	// Unreachable is the reason why robots.txt could not be read.
 	Unreachable string
 }
 
 // Read reads the exchange for an origin's robots.txt or tdmrep.json.
-func (o Origin) Read(ctx context.Context, x *request.Exchange) (Said, error) {
-	var said Said
+func (o Origin) Read(ctx context.Context, x *request.Exchange) (OriginResult, error) {
+	var pageUsage OriginResult
 	var err error
 	if o.Kind == kinds.TDM {
-		said, err = o.tdm(ctx, x)
+		pageUsage, err = o.tdm(ctx, x)
 	} else {
-		said = o.robots(x)
+		pageUsage = o.robots(x)
 	}
-	if said.Robots != nil {
-		*said.Robots = o.named(*said.Robots)
+	if pageUsage.Robots != nil {
+		*pageUsage.Robots = o.withOrigin(*pageUsage.Robots)
 	}
-	if said.Unreachable != "" {
+	if pageUsage.Unreachable != "" {
 		// The failure counts for the domain, not for a page: without robots.txt nothing is fetched.
-		x.Trouble = max(x.Trouble, politeness.TroubleServer)
-		said.Unreachable = crawl.CleanText(said.Unreachable, RobotsReasonMax)
+		x.FailureClass = max(x.FailureClass, politeness.FailureServer)
+		pageUsage.Unreachable = crawl.CleanText(pageUsage.Unreachable, RobotsReasonMax)
 	}
-	return said, err
+	return pageUsage, err
 }
 
-func (o Origin) named(r crawl.Robots) crawl.Robots {
+func (o Origin) withOrigin(r crawl.Robots) crawl.Robots {
 	r.Origin, r.Domain, r.Agent = o.Name, o.Domain, o.Agent
 	return r
 }
@@ -98,8 +98,8 @@ func (o Origin) Outdated(r crawl.Robots) bool {
 	return decide.Outdated(decide.Facts{Agent: o.Agent, AllowMalformed: o.AllowMalformed}, r.Agent, r.Verdict)
 }
 
-// Lately reports whether robots.txt was read so recently that it may still hold.
-func (o Origin) Lately() bool { return o.Stored.Age >= 0 && o.Stored.Age < RobotsFresh }
+// IsRecent reports whether robots.txt was read so recently that it may still hold.
+func (o Origin) IsRecent() bool { return o.Stored.Age >= 0 && o.Stored.Age < MaxRobotsFresh }
 
 // Conditions returns headers that let the server respond with 304 while the stored copy holds. It
 // returns nil if the copy cannot hold.
@@ -119,54 +119,54 @@ func (o Origin) MissesTDM(r crawl.Robots) bool {
 }
 
 // robots turns a response into a verdict (RFC 9309 §2.3.1).
-func (o Origin) robots(x *request.Exchange) Said {
+func (o Origin) robots(x *request.Exchange) OriginResult {
 	resp := x.Response
 	switch {
 	case x.Err != nil:
-		return Said{Unreachable: x.Err.Error()}
+		return OriginResult{Unreachable: x.Err.Error()}
 	case resp.Status >= 200 && resp.Status < 300:
 		return o.rules(x)
 	case resp.Status == http.StatusNotModified && len(o.Conditions()) > 0:
 		return o.notModified(resp)
 	case resp.Status >= 300 && resp.Status < 400:
-		to, why := o.hop(resp)
-		if why != "" {
-			return Said{Unreachable: why}
+		to, reason := o.redirectTarget(resp)
+		if reason != "" {
+			return OriginResult{Unreachable: reason}
 		}
-		return Said{Redirect: &to}
+		return OriginResult{Redirect: &to}
 	case request.Overloaded(resp.Status):
-		return Said{Unreachable: fmt.Sprintf("status %d", resp.Status)}
+		return OriginResult{Unreachable: fmt.Sprintf("status %d", resp.Status)}
 	}
-	return Said{Robots: &crawl.Robots{
+	return OriginResult{Robots: &crawl.Robots{
 		Verdict: crawl.RobotsAllowAll, Reason: fmt.Sprintf("status %d: everything is allowed", resp.Status),
-		StatusCode: request.KnownStatus(resp.Status), Fresh: crawl.Millis(robotsFreshness(resp)),
+		StatusCode: request.KnownStatus(resp.Status), Lifetime: crawl.Millis(robotsFreshness(resp)),
 	}}
 }
 
 func robotsFreshness(resp *fetch.Response) time.Duration {
-	fresh, said := freshness.Lifetime(resp.Header, resp.EndedAt)
-	if !said {
-		return RobotsFresh
+	fresh, pageUsage := freshness.Lifetime(resp.Header, resp.EndedAt)
+	if !pageUsage {
+		return MaxRobotsFresh
 	}
-	return min(max(fresh, decide.RobotsFreshLeast), RobotsFresh)
+	return min(max(fresh, decide.RobotsLifetimeMin), MaxRobotsFresh)
 }
 
 // rules reads a robots.txt. Its Crawl-delay holds from this response on.
-func (o Origin) rules(x *request.Exchange) Said {
+func (o Origin) rules(x *request.Exchange) OriginResult {
 	resp := x.Response
 	file := robots.Parse(resp.Body)
 	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
 	r := crawl.Robots{
-		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Fresh: crawl.Millis(robotsFreshness(resp)),
+		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Lifetime: crawl.Millis(robotsFreshness(resp)),
 		Sitemaps: namedSitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
 		Body: bytes.Clone(resp.Body), // the response's buffer is reused
 	}
 	delay, ok := malformedDelay, true
-	switch malformed, why := file.Malformed(); {
+	switch malformed, reason := file.Malformed(); {
 	case malformed && o.AllowMalformed:
-		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+why+": everything is allowed, by --malformed-robots"
+		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+reason+": everything is allowed, by --malformed-robots"
 	case malformed:
-		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+why+": nothing is allowed"
+		r.Verdict, r.Reason = crawl.RobotsDisallowAll, "is "+reason+": nothing is allowed"
 	default:
 		rules := file.Rules(o.Agent)
 		r.Rules = rules.String()
@@ -177,7 +177,7 @@ func (o Origin) rules(x *request.Exchange) Said {
 		ms := crawl.Millis(delay)
 		r.CrawlDelay, x.CrawlDelay = &ms, delay
 	}
-	return Said{Robots: &r}
+	return OriginResult{Robots: &r}
 }
 
 func visitTimes(times []robots.VisitTime) string {
@@ -189,15 +189,15 @@ func visitTimes(times []robots.VisitTime) string {
 	return strings.Join(windows, ", ")
 }
 
-func (o Origin) notModified(resp *fetch.Response) Said {
+func (o Origin) notModified(resp *fetch.Response) OriginResult {
 	r := o.Stored
-	v := freshness.Revalidated(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
+	v := freshness.UpdateNotModified(crawl.Visit{ETag: r.ETag, LastModified: r.LastModified}, resp.Header, resp.EndedAt)
 	r.ETag, r.LastModified = v.ETag, v.LastModified
-	r.Fresh, r.StatusCode, r.Failed, r.TDM = crawl.Millis(robotsFreshness(resp)), resp.Status, false, nil
+	r.Lifetime, r.StatusCode, r.Failed, r.TDM = crawl.Millis(robotsFreshness(resp)), resp.Status, false, nil
 	if r.Reason = ""; r.Verdict == crawl.RobotsDisallowAll {
 		r.Reason = "is still malformed: nothing is allowed"
 	}
-	return Said{Robots: &r}
+	return OriginResult{Robots: &r}
 }
 
 func namedSitemaps(raw []string) []string {
@@ -210,14 +210,14 @@ func namedSitemaps(raw []string) []string {
 	return kept
 }
 
-// hop returns the target of a redirect, or the reason why it is not followed.
-func (o Origin) hop(resp *fetch.Response) (to urls.URL, why string) {
+// redirectTarget returns the target of a redirect, or the reason why it is not followed.
+func (o Origin) redirectTarget(resp *fetch.Response) (to urls.URL, reason string) {
 	to, err := o.URL.Resolve(resp.Header.Get("Location"))
 	switch {
 	case err != nil:
 		return to, "redirects to an unusable location: " + err.Error()
-	case o.Hops >= robotsHops:
-		return to, fmt.Sprintf("redirects more than %d times", robotsHops)
+	case o.Hops >= maxRobotsHops:
+		return to, fmt.Sprintf("redirects more than %d times", maxRobotsHops)
 	}
 	// Payloads carry the URL, and JSON encodes an "&" in six bytes.
 	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
@@ -238,7 +238,7 @@ const tdmRetry = time.Hour
 
 // tdm reads an origin's tdmrep.json. A missing or malformed file reserves nothing; an unreadable
 // file may reserve all.
-func (o Origin) tdm(ctx context.Context, x *request.Exchange) (Said, error) {
+func (o Origin) tdm(ctx context.Context, x *request.Exchange) (OriginResult, error) {
 	resp := x.Response
 	switch {
 	case x.Err != nil:
@@ -263,47 +263,47 @@ func (o Origin) tdm(ctx context.Context, x *request.Exchange) (Said, error) {
 //
 // robots.txt applies to the target as to any page. An unknown robots.txt of the target's origin is
 // requested first; then this origin's tdmrep.json is requested again.
-func (o Origin) redirectedTDM(ctx context.Context, x *request.Exchange) (Said, error) {
-	to, why := o.hop(x.Response)
+func (o Origin) redirectedTDM(ctx context.Context, x *request.Exchange) (OriginResult, error) {
+	to, reason := o.redirectTarget(x.Response)
 	switch {
-	case why != "":
-		return o.unknownTDM(why)
+	case reason != "":
+		return o.unknownTDM(reason)
 	case to.Domain() != o.Domain:
 		return o.unknownTDM("redirects to another domain")
 	}
-	there := o.Stored
+	target := o.Stored
 	if to.Origin() != o.Name {
 		var err error
-		there, err = o.Store.Robots(ctx, to.Origin())
+		target, err = o.Store.Robots(ctx, to.Origin())
 		switch {
-		case errors.Is(err, crawl.ErrNotFound) || err == nil && (there.Fresh <= 0 || o.Outdated(there)):
-			return Said{First: to.Origin()}, nil
+		case errors.Is(err, crawl.ErrNotFound) || err == nil && (target.Lifetime <= 0 || o.Outdated(target)):
+			return OriginResult{RequiredOrigin: to.Origin()}, nil
 		case err != nil:
-			return Said{}, err
-		case to.RequestTarget() == usage.TDMPath && len(there.TDM) > 0:
+			return OriginResult{}, err
+		case to.RequestTarget() == usage.TDMPath && len(target.TDM) > 0:
 			r := o.Stored
-			r.TDM = there.TDM
-			return Said{Robots: &r}, nil
+			r.TDM = target.TDM
+			return OriginResult{Robots: &r}, nil
 		}
 	}
-	if !Allows(there, to.RequestTarget()) {
+	if !Allows(target, to.RequestTarget()) {
 		return o.unknownTDM("redirects to a URL that robots.txt disallows")
 	}
-	return Said{Redirect: &to}, nil
+	return OriginResult{Redirect: &to}, nil
 }
 
 // unknownTDM takes all content for reserved, for a while, and records the reason.
-func (o Origin) unknownTDM(why string) (Said, error) {
+func (o Origin) unknownTDM(reason string) (OriginResult, error) {
 	r := o.Stored
-	r.Fresh = min(r.Fresh, crawl.Millis(tdmRetry))
-	r.Reason = crawl.CleanText(usage.TDMPath+" "+why, RobotsReasonMax) + ": all pages count as reserved"
+	r.Lifetime = min(r.Lifetime, crawl.Millis(tdmRetry))
+	r.Reason = crawl.CleanText(usage.TDMPath+" "+reason, RobotsReasonMax) + ": all pages count as reserved"
 	return o.withTDM(r, usage.TDM{{Location: "/", Reserved: true, Unread: true}})
 }
 
-func (o Origin) withTDM(r crawl.Robots, rules usage.TDM) (Said, error) {
+func (o Origin) withTDM(r crawl.Robots, rules usage.TDM) (OriginResult, error) {
 	var err error
 	if r.TDM, err = json.Marshal(rules); err != nil {
-		return Said{}, fmt.Errorf("write the tdmrep.json of %s: %w", o.Name, err)
+		return OriginResult{}, fmt.Errorf("write the tdmrep.json of %s: %w", o.Name, err)
 	}
-	return Said{Robots: &r}, nil
+	return OriginResult{Robots: &r}, nil
 }

@@ -27,16 +27,16 @@ const sitemapPath = "/sitemap.xml"
 // frontier.
 func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	var entries []announcement
-	var strange int
+	var rejected int
 	kind, err := sitemap.Read(resp.Body, func(e sitemap.Entry) bool {
 		for _, raw := range append([]string{e.Loc}, e.Alternates...) {
 			u, err := r.url.Resolve(raw)
 			switch {
 			case err != nil:
-			case !r.mayName(u):
-				strange++
+			case !r.canName(u):
+				rejected++
 			default:
-				entries = append(entries, announcement{u, notAhead(e.LastMod, resp.EndedAt), e.Priority})
+				entries = append(entries, announcement{u, dropFutureDate(e.LastMod, resp.EndedAt), e.Priority})
 			}
 		}
 		return len(entries) < announcedMax
@@ -50,16 +50,16 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	switch {
 	case err != nil:
 		at.Error = "as a sitemap: " + err.Error()
-	case strange > 0:
-		at.Error = fmt.Sprintf("as a sitemap: %d URLs are ignored, because robots.txt of their domains does not name the sitemap", strange)
+	case rejected > 0:
+		at.Error = fmt.Sprintf("as a sitemap: %d URLs are ignored, because robots.txt of their domains does not name the sitemap", rejected)
 		// They may name it by the next visit, which must read it then.
 		visit = crawl.Visit{At: visit.At}
 	}
-	all := announcements{entries: entries, follow: decide.FollowAnnounced, whole: err == nil && len(entries) < announcedMax}
+	all := announcements{entries: entries, follow: decide.FollowAnnounced, complete: err == nil && len(entries) < announcedMax}
 	if kind == sitemap.Index {
 		all.follow = decide.FollowSitemapIndex
 	}
-	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL) crawl.Link {
+	return r.recordAnnounced(at, visit, r.declaredUsage(resp), all, func(u urls.URL) crawl.Link {
 		if kind == sitemap.Index {
 			return r.sitemapLink(u)
 		}
@@ -67,8 +67,8 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	})
 }
 
-// newsPriority is the priority of a feed's pages: before pages of any depth.
-const newsPriority = 1
+// feedPriority is the priority of a feed's pages: before pages of any depth.
+const feedPriority = 1
 
 // recordFeed records the pages of a feed. Pages of its own domain come first, because they are
 // news.
@@ -79,15 +79,15 @@ func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit craw
 	}
 	var entries []announcement
 	for _, e := range announced {
-		if u, err := r.url.Resolve(e.Link); err == nil && r.mayName(u) {
-			entries = append(entries, announcement{url: u, changed: notAhead(e.Published, resp.EndedAt)})
+		if u, err := r.url.Resolve(e.Link); err == nil && r.canName(u) {
+			entries = append(entries, announcement{url: u, changed: dropFutureDate(e.Published, resp.EndedAt)})
 		}
 	}
-	all := announcements{entries: entries, follow: decide.FollowAnnounced, whole: err == nil}
-	return r.recordAnnounced(at, visit, r.said(resp), all, func(u urls.URL) crawl.Link {
+	all := announcements{entries: entries, follow: decide.FollowAnnounced, complete: err == nil}
+	return r.recordAnnounced(at, visit, r.declaredUsage(resp), all, func(u urls.URL) crawl.Link {
 		link := r.linkTo(u, false, resp.EndedAt)
 		if u.Domain() == r.url.Domain() {
-			link.Priority = new(newsPriority)
+			link.Priority = new(feedPriority)
 		}
 		return link
 	})
@@ -101,13 +101,13 @@ const (
 	announcedMax = 2 * sitemap.MaxEntries
 )
 
-// announced reads a sitemap or a feed, unless the response is a page.
-func (r *reading) announced(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+// readAnnounced reads a sitemap or a feed, unless the response is a page.
+func (r *reading) readAnnounced(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	if resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml" {
 		// Many servers label a sitemap or a feed as HTML.
 		format, _ := sitemap.Read(resp.Body, func(sitemap.Entry) bool { return false })
 		if format == sitemap.Unknown {
-			return r.pageInstead(ctx, at, resp, visit)
+			return r.readAsPage(ctx, at, resp, visit)
 		}
 	}
 	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
@@ -122,31 +122,31 @@ func (r *reading) announced(ctx context.Context, at *crawl.Attempt, resp *fetch.
 		return err
 	}
 	return r.Store.HintRecrawl(ctx, r.d.Run.ID, r.news, func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error) {
-		return decide.Hinted(r.facts.Domain, history, fetched, r.facts.Now)
+		return decide.ApplyChangeNotice(r.facts.Domain, history, fetched, r.facts.Now)
 	})
 }
 
-// tell records a page's change, if it is newer than the last visit of this sitemap or feed.
-func (r *reading) tell(e announcement) {
+// noteChange records a page's change, if it is newer than the last visit of this sitemap or feed.
+func (r *reading) noteChange(e announcement) {
 	last := r.d.Crawl.Visit.At
-	if r.d.Run.Settings.Recrawls() && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.NewsMax {
-		r.news = append(r.news, crawl.News{Domain: e.url.Domain(), URL: e.url.String(), Changed: e.changed})
+	if r.d.Run.Settings.Recrawls() && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.ChangeNoticesMax {
+		r.news = append(r.news, crawl.ChangeNotice{Domain: e.url.Domain(), URL: e.url.String(), Changed: e.changed})
 	}
 }
 
-// mayName reports whether the file may name a page. A sitemap may name pages of its own domain and
+// canName reports whether the file may name a page. A sitemap may name pages of its own domain and
 // of the domains that have named it.
-func (r *reading) mayName(u urls.URL) bool {
-	return !r.d.Crawl.Kind.Traits().Nested || u.Domain() == r.url.Domain() || slices.Contains(r.d.Crawl.Vouched, u.Domain())
+func (r *reading) canName(u urls.URL) bool {
+	return !r.d.Crawl.Kind.Traits().Nested || u.Domain() == r.url.Domain() || slices.Contains(r.d.Crawl.DeclaringDomains, u.Domain())
 }
 
-// pageInstead reads a page that a server has sent for a sitemap or a feed. At the guessed place of
+// readAsPage reads a page that a server has sent for a sitemap or a feed. At the guessed place of
 // a sitemap it is only the server's page for missing files.
-func (r *reading) pageInstead(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
+func (r *reading) readAsPage(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	if r.url.RequestTarget() == sitemapPath {
-		gaveNothing(at, reasons.Malformed, "as a sitemap: the file is an HTML page")
+		recordNoContent(at, reasons.Malformed, "as a sitemap: the file is an HTML page")
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
-		return r.setUsage(at, r.said(resp))
+		return r.applyUsage(at, r.declaredUsage(resp))
 	}
 	c := *r.d.Crawl
 	c.Kind, r.d.Crawl = kinds.Page, &c
@@ -167,41 +167,41 @@ type announcement struct {
 type announcements struct {
 	entries []announcement
 	follow  func(crawl.RunFacts, crawl.CrawlFacts, usage.Usage) (*crawl.Follow, bool)
-	// whole is set if the file was read completely, so that earlier entries not in it are gone.
-	whole bool
+	// complete is set if the file was read completely, so that earlier entries not in it are gone.
+	complete bool
 }
 
 // recordAnnounced records the announced pages. link makes a link of a URL.
 func (r *reading) recordAnnounced(
-	at *crawl.Attempt, visit crawl.Visit, said usage.Usage, all announcements, link func(u urls.URL) crawl.Link,
+	at *crawl.Attempt, visit crawl.Visit, pageUsage usage.Usage, all announcements, link func(u urls.URL) crawl.Link,
 ) error {
 	at.Page = r.pageUpdate(visit, crawl.Signals{})
 	switch {
 	case len(all.entries) > 0:
-	case all.whole:
-		gaveNothing(at, reasons.Empty, "the file lists no page")
+	case all.complete:
+		recordNoContent(at, reasons.Empty, "the file lists no page")
 	default:
-		gaveNothing(at, reasons.Malformed, "")
+		recordNoContent(at, reasons.Malformed, "")
 	}
 	var stored bool
-	if at.Follow, stored = all.follow(*r.d.Run, *r.d.Crawl, said); stored {
+	if at.Follow, stored = all.follow(*r.d.Run, *r.d.Crawl, pageUsage); stored {
 		seen := make(map[urls.URL]bool, len(all.entries))
 		at.Links = make([]crawl.Link, 0, min(len(all.entries), sitemap.MaxEntries))
-		left := announcedBytesMax
+		bytesLeft := announcedBytesMax
 		for _, e := range all.entries {
 			if e.url == r.url || seen[e.url] {
 				continue
 			}
-			if left -= len(e.url.String()); left < 0 || len(at.Links) == sitemap.MaxEntries {
-				all.whole = false
+			if bytesLeft -= len(e.url.String()); bytesLeft < 0 || len(at.Links) == sitemap.MaxEntries {
+				all.complete = false
 				break
 			}
 			seen[e.url] = true
-			r.tell(e)
+			r.noteChange(e)
 			at.Links = append(at.Links, link(e.url))
 		}
-		at.AllLinks = all.whole && !at.Truncated
+		at.AllLinks = all.complete && !at.Truncated
 		at.AllSitemaps = at.AllLinks
 	}
-	return r.setUsage(at, said)
+	return r.applyUsage(at, pageUsage)
 }

@@ -26,28 +26,28 @@ import (
 )
 
 const (
-	// Every is the interval of passes.
-	Every = 15 * time.Second
-	// First delays the first pass of a process, because a command is about to continue its run.
-	First = 3 * time.Second
+	// Interval is the interval of passes.
+	Interval = 15 * time.Second
+	// FirstDelay delays the first pass of a process, because a command is about to continue its run.
+	FirstDelay = 3 * time.Second
 	// stepTimeout limits each step of a pass, so that no step takes the time of the others.
 	stepTimeout = time.Minute
 	// nameTimeout limits a step's work for one run or domain.
 	nameTimeout = 5 * time.Second
-	// errorsMost caps the errors that a step reports.
-	errorsMost = 5
-	// grace delays the next wake-up of a dispatcher after its own pass.
-	grace = 10 * time.Second
+	// maxErrors caps the errors that a step reports.
+	maxErrors = 5
+	// dispatcherGrace delays the next wake-up of a dispatcher after its own pass.
+	dispatcherGrace = 10 * time.Second
 )
 
 // Store reads and writes the rows to compare.
 type Store interface {
 	// ExpireClaims ends expired claims.
 	ExpireClaims(ctx context.Context) (int, error)
-	// RunsWanting names the runs with work for their dispatcher, unless it polled within grace.
-	RunsWanting(ctx context.Context, grace time.Duration) ([]string, error)
-	// RunsLive names the runs that have not ended.
-	RunsLive(ctx context.Context) ([]string, error)
+	// RunsWithWork names the runs with work for their dispatcher, unless it polled within grace.
+	RunsWithWork(ctx context.Context, grace time.Duration) ([]string, error)
+	// LiveRuns names the runs that have not ended.
+	LiveRuns(ctx context.Context) ([]string, error)
 	DomainsClaimed(ctx context.Context) ([]string, error)
 	// ReleaseDomains ends the claims on domains.
 	ReleaseDomains(ctx context.Context, domains []string) ([]string, error)
@@ -62,8 +62,8 @@ type Workflows interface {
 	StartCrawl(ctx context.Context, run string) error
 	WakeCrawl(ctx context.Context, run string) error
 	WakeDomain(ctx context.Context, domain string) error
-	// DomainRuns reports whether a domain has a workflow. It does not lag behind.
-	DomainRuns(ctx context.Context, domain string) (bool, error)
+	// IsDomainRunning reports whether a domain has a workflow. It does not lag behind.
+	IsDomainRunning(ctx context.Context, domain string) (bool, error)
 }
 
 // Reconciler compares rows with workflows. It is not safe for concurrent use.
@@ -72,13 +72,13 @@ type Reconciler struct {
 	Workflows Workflows
 	Logger    *slog.Logger
 
-	// before has the differences of the last pass.
-	before Differences
+	// previous has the differences of the last pass.
+	previous Differences
 }
 
-// Look makes one pass. An error of one step, or of one name, does not stop the others: Look joins
+// Pass makes one pass. An error of one step, or of one name, does not stop the others: Look joins
 // the errors, and the next pass retries.
-func (r *Reconciler) Look(ctx context.Context) error {
+func (r *Reconciler) Pass(ctx context.Context) error {
 	return errors.Join(
 		Step(ctx, func(ctx context.Context) error {
 			_, err := r.Store.ExpireClaims(ctx)
@@ -86,17 +86,17 @@ func (r *Reconciler) Look(ctx context.Context) error {
 		}),
 		r.domains(ctx),
 		r.dispatchers(ctx),
-		r.wanting(ctx),
+		r.wakeDispatchers(ctx),
 	)
 }
 
-// Doubts reports whether the last pass found a difference that the next one may confirm.
-func (r *Reconciler) Doubts() bool { return !r.before.None() }
+// HasUnconfirmed reports whether the last pass found a difference that the next one may confirm.
+func (r *Reconciler) HasUnconfirmed() bool { return !r.previous.IsEmpty() }
 
-func (r *Reconciler) wanting(ctx context.Context) error {
+func (r *Reconciler) wakeDispatchers(ctx context.Context) error {
 	var runs []string
 	err := Step(ctx, func(ctx context.Context) (err error) {
-		runs, err = r.Store.RunsWanting(ctx, grace)
+		runs, err = r.Store.RunsWithWork(ctx, dispatcherGrace)
 		return err
 	})
 	if err != nil {
@@ -107,36 +107,36 @@ func (r *Reconciler) wanting(ctx context.Context) error {
 
 // dispatchers starts missing dispatchers, and wakes dispatchers of ended runs, which then end.
 func (r *Reconciler) dispatchers(ctx context.Context) error {
-	gone, left, err := compare(ctx, r.Store.RunsLive, r.Workflows.RunningCrawls)
+	missing, extra, err := compare(ctx, r.Store.LiveRuns, r.Workflows.RunningCrawls)
 	if err != nil {
 		return err
 	}
-	last := r.before
-	r.before.DispatcherGone, r.before.DispatcherLeft = gone, left
-	gone, left = both(last.DispatcherGone, gone), both(last.DispatcherLeft, left)
-	if len(gone) > 0 {
-		r.Logger.WarnContext(ctx, "started missing dispatchers of runs", "runs", gone)
+	last := r.previous
+	r.previous.DispatchersMissing, r.previous.DispatchersExtra = missing, extra
+	missing, extra = intersect(last.DispatchersMissing, missing), intersect(last.DispatchersExtra, extra)
+	if len(missing) > 0 {
+		r.Logger.WarnContext(ctx, "started missing dispatchers of runs", "runs", missing)
 	}
-	return errors.Join(each(ctx, gone, r.Workflows.StartCrawl), each(ctx, left, r.Workflows.WakeCrawl))
+	return errors.Join(each(ctx, missing, r.Workflows.StartCrawl), each(ctx, extra, r.Workflows.WakeCrawl))
 }
 
 // domains ends claims that no workflow serves, and wakes workflows without a claim: they finish, or
 // renew it with their next request.
 func (r *Reconciler) domains(ctx context.Context) error {
-	gone, left, err := compare(ctx, r.Store.DomainsClaimed, r.Workflows.RunningDomains)
+	missing, extra, err := compare(ctx, r.Store.DomainsClaimed, r.Workflows.RunningDomains)
 	if err != nil {
 		return err
 	}
-	last := r.before
-	r.before.WorkflowGone, r.before.WorkflowLeft = gone, left
-	gone, left = both(last.WorkflowGone, gone), both(last.WorkflowLeft, left)
-	return errors.Join(r.release(ctx, gone), each(ctx, left, r.Workflows.WakeDomain))
+	last := r.previous
+	r.previous.WorkflowsMissing, r.previous.WorkflowsExtra = missing, extra
+	missing, extra = intersect(last.WorkflowsMissing, missing), intersect(last.WorkflowsExtra, extra)
+	return errors.Join(r.release(ctx, missing), each(ctx, extra, r.Workflows.WakeDomain))
 }
 
-func (r *Reconciler) release(ctx context.Context, gone []string) error {
+func (r *Reconciler) release(ctx context.Context, missing []string) error {
 	var dead []string
-	failed := each(ctx, gone, func(ctx context.Context, domain string) error {
-		runs, err := r.Workflows.DomainRuns(ctx, domain)
+	failed := each(ctx, missing, func(ctx context.Context, domain string) error {
+		runs, err := r.Workflows.IsDomainRunning(ctx, domain)
 		if err == nil && !runs {
 			dead = append(dead, domain)
 		}
@@ -179,8 +179,8 @@ func each(ctx context.Context, names []string, do func(context.Context, string) 
 			errs = append(errs, fmt.Errorf("reconcile %s: %w", name, err))
 		}
 	}
-	if more := len(errs) - errorsMost; more > 0 {
-		errs = append(errs[:errorsMost], fmt.Errorf("and %d more errors", more))
+	if more := len(errs) - maxErrors; more > 0 {
+		errs = append(errs[:maxErrors], fmt.Errorf("and %d more errors", more))
 	}
 	return errors.Join(errs...)
 }
@@ -188,40 +188,40 @@ func each(ctx context.Context, names []string, do func(context.Context, string) 
 // Differences are the names that only the rows or only Temporal has, as of one pass. They count
 // only if the next pass finds them again.
 type Differences struct {
-	// DispatcherGone are live runs without a dispatcher, DispatcherLeft ended runs with one.
-	DispatcherGone, DispatcherLeft []string
-	// WorkflowGone are claimed domains without a workflow, WorkflowLeft unclaimed ones with one.
-	WorkflowGone, WorkflowLeft []string
+	// DispatchersMissing are live runs without a dispatcher, DispatchersExtra ended runs with one.
+	DispatchersMissing, DispatchersExtra []string
+	// WorkflowsMissing are claimed domains without a workflow, WorkflowsExtra unclaimed ones with one.
+	WorkflowsMissing, WorkflowsExtra []string
 }
 
-// None reports whether both sides agree.
-func (d Differences) None() bool {
-	return len(d.DispatcherGone)+len(d.DispatcherLeft)+len(d.WorkflowGone)+len(d.WorkflowLeft) == 0
+// IsEmpty reports whether both sides agree.
+func (d Differences) IsEmpty() bool {
+	return len(d.DispatchersMissing)+len(d.DispatchersExtra)+len(d.WorkflowsMissing)+len(d.WorkflowsExtra) == 0
 }
 
-// And returns the differences that both passes have found.
-func (d Differences) And(e Differences) Differences {
+// Intersect returns the differences that both passes have found.
+func (d Differences) Intersect(e Differences) Differences {
 	return Differences{
-		DispatcherGone: both(d.DispatcherGone, e.DispatcherGone),
-		DispatcherLeft: both(d.DispatcherLeft, e.DispatcherLeft),
-		WorkflowGone:   both(d.WorkflowGone, e.WorkflowGone),
-		WorkflowLeft:   both(d.WorkflowLeft, e.WorkflowLeft),
+		DispatchersMissing: intersect(d.DispatchersMissing, e.DispatchersMissing),
+		DispatchersExtra:   intersect(d.DispatchersExtra, e.DispatchersExtra),
+		WorkflowsMissing:   intersect(d.WorkflowsMissing, e.WorkflowsMissing),
+		WorkflowsExtra:     intersect(d.WorkflowsExtra, e.WorkflowsExtra),
 	}
 }
 
 // Compare makes one pass without changes.
 func Compare(ctx context.Context, s Store, w Workflows) (d Differences, err error) {
-	if d.WorkflowGone, d.WorkflowLeft, err = compare(ctx, s.DomainsClaimed, w.RunningDomains); err != nil {
+	if d.WorkflowsMissing, d.WorkflowsExtra, err = compare(ctx, s.DomainsClaimed, w.RunningDomains); err != nil {
 		return d, err
 	}
-	d.DispatcherGone, d.DispatcherLeft, err = compare(ctx, s.RunsLive, w.RunningCrawls)
+	d.DispatchersMissing, d.DispatchersExtra, err = compare(ctx, s.LiveRuns, w.RunningCrawls)
 	return d, err
 }
 
 // compare returns the names that should run and do not, and the names that run and should not.
 func compare(
 	ctx context.Context, list, running func(context.Context) ([]string, error),
-) (gone, left []string, err error) {
+) (missing, extra []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	want, err := list(ctx)
@@ -235,7 +235,7 @@ func compare(
 	return filter(want, run, false), filter(run, want, false), nil
 }
 
-func both(a, b []string) []string { return filter(b, a, true) }
+func intersect(a, b []string) []string { return filter(b, a, true) }
 
 // filter returns the names that another list has or, if has is false, does not have.
 func filter(names, other []string, has bool) []string {

@@ -43,11 +43,11 @@ func (c *cluster) ExpireClaims(ctx context.Context) (int, error) {
 	return 0, c.call(ctx, "expire claims", "")
 }
 
-func (c *cluster) RunsWanting(ctx context.Context, _ time.Duration) ([]string, error) {
+func (c *cluster) RunsWithWork(ctx context.Context, _ time.Duration) ([]string, error) {
 	return c.wanting, c.call(ctx, "list wanting", "")
 }
 
-func (c *cluster) RunsLive(ctx context.Context) ([]string, error) {
+func (c *cluster) LiveRuns(ctx context.Context) ([]string, error) {
 	return c.runs, c.call(ctx, "list live", "")
 }
 
@@ -74,7 +74,7 @@ func (c *cluster) WakeDomain(ctx context.Context, domain string) error {
 	return c.call(ctx, "wake", domain)
 }
 
-func (c *cluster) DomainRuns(ctx context.Context, domain string) (bool, error) {
+func (c *cluster) IsDomainRunning(ctx context.Context, domain string) (bool, error) {
 	return false, c.call(ctx, "describe", domain)
 }
 
@@ -98,9 +98,9 @@ func looked(t *testing.T, c *cluster) ([]string, error) {
 	r := &reconcile.Reconciler{Store: c, Workflows: c, Logger: slog.New(slog.DiscardHandler)}
 	fail := c.fail
 	c.fail = nil
-	require.NoError(t, r.Look(t.Context()))
+	require.NoError(t, r.Pass(t.Context()))
 	c.calls, c.fail = nil, fail
-	err := r.Look(t.Context())
+	err := r.Pass(t.Context())
 	var did []string
 	for _, call := range c.calls {
 		if !strings.HasPrefix(call, "list ") {

@@ -35,13 +35,13 @@ type Fetcher interface {
 // Store implements the guard and stores the attempts.
 type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
-	Record(ctx context.Context, a crawl.Attempt) (crawl.Recorded, error)
-	// Keep makes the attempt's lease of its domain end after hold from now on.
-	Keep(ctx context.Context, domain string, crawlID int64, hold time.Duration) error
+	Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult, error)
+	// ExtendLease makes the attempt's lease of its domain end after hold from now on.
+	ExtendLease(ctx context.Context, domain string, crawlID int64, hold time.Duration) error
 	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string) error
 	// AddressListed reports whether a list forbids an address for a domain.
 	AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error)
-	TakeBack(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64) error
+	Withdraw(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, spared bool, why string, robots int64) error
 }
 
 // Config configures a Client.
@@ -51,8 +51,8 @@ type Config struct {
 	Resolver Resolver
 	// MaxFetches caps the concurrent requests of this process, from 1.
 	MaxFetches int
-	// Places holds the permits for these requests. Defaults to MaxFetches permits.
-	Places *Places
+	// Permits holds the permits for these requests. Defaults to MaxFetches permits.
+	Permits *Permits
 	// Worker returns the id of the requesting worker; nil or 0 means no id.
 	Worker func() int32
 	// Timeout is the Fetcher's limit for one request.
@@ -78,65 +78,65 @@ type Client struct {
 	Config
 
 	large *semaphore.Weighted
-	// cut is cancelled to abort the requests in flight.
-	cut   context.Context //nolint:containedctx // it is the client's life
-	doCut context.CancelFunc
+	// aborted is cancelled to abort the requests in flight.
+	aborted context.Context //nolint:containedctx // it is the client's life
+	abort   context.CancelFunc
 	// broken caches the times of failed connections by address
 	broken *otter.Cache[netip.Addr, time.Time]
 }
 
 const (
-	// brokenMost caps the cached broken addresses.
-	brokenMost = 10_000
-	// slowAnswer is the 95th percentile of a slow host's request times, at least.
-	slowAnswer = 2 * time.Second
+	// maxBroken caps the cached broken addresses.
+	maxBroken = 10_000
+	// slowResponse is the 95th percentile of a slow host's request times, at least.
+	slowResponse = 2 * time.Second
 	// leaseMargin is added to the longest request, for scheduling and closing the connection.
 	leaseMargin = 5 * time.Second
 )
 
 // New returns a client.
 func New(cfg Config) (*Client, error) {
-	broken, err := otter.New(&otter.Options[netip.Addr, time.Time]{MaximumSize: brokenMost})
+	broken, err := otter.New(&otter.Options[netip.Addr, time.Time]{MaximumSize: maxBroken})
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of failing addresses: %w", err)
 	}
-	if names, ok := cfg.Resolver.(network.Names); ok {
-		cfg.Network.Listen(names)
+	if names, ok := cfg.Resolver.(network.NameResolver); ok {
+		cfg.Network.WatchNames(names)
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Worker == nil {
 		cfg.Worker = func() int32 { return 0 }
 	}
-	if cfg.Places == nil {
-		cfg.Places = NewPlaces(cfg.MaxFetches)
+	if cfg.Permits == nil {
+		cfg.Permits = NewPermits(cfg.MaxFetches)
 	}
-	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowPart(cfg.MaxFetches))), broken: broken}
-	c.cut, c.doCut = context.WithCancel(context.Background()) //nolint:gosec // Cut calls it
+	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowLimit(cfg.MaxFetches))), broken: broken}
+	c.aborted, c.abort = context.WithCancel(context.Background()) //nolint:gosec // Cut calls it
 	return c, nil
 }
 
 // Drain begins no more requests (ErrStopping), and aborts the requests in flight after some time.
 // Aborted requests do not count against the site, and are retried.
 func (c *Client) Drain(within time.Duration) {
-	c.Places.stop()
-	time.AfterFunc(within, c.doCut)
+	c.Permits.stop()
+	time.AfterFunc(within, c.abort)
 }
 
-// Span returns the longest time of a request, from the moment it gets its permit.
-func Span(timeout time.Duration) time.Duration { return timeout + leaseMargin }
+// MaxDuration returns the longest time of a request, from the moment it gets its permit.
+func MaxDuration(timeout time.Duration) time.Duration { return timeout + leaseMargin }
 
-// span returns the lease time of a slot for one request, without the delay that follows.
-func (c *Client) span() time.Duration { return Span(c.Timeout) }
+// leaseDuration returns the lease time of a slot for one request, without the delay that follows.
+func (c *Client) leaseDuration() time.Duration { return MaxDuration(c.Timeout) }
 
-func (c *Client) place(ctx context.Context, h crawl.Health) (*place, error) {
-	return c.Places.take(ctx, IsSlow(h))
+func (c *Client) acquirePermit(ctx context.Context, h crawl.Health) (*permit, error) {
+	return c.Permits.acquire(ctx, IsSlow(h))
 }
 
 // IsSlow reports whether a host is so slow that it gets only a part of the permits.
-func IsSlow(h crawl.Health) bool { return politeness.Occupies(h) >= slowAnswer }
+func IsSlow(h crawl.Health) bool { return politeness.OccupancyP95(h) >= slowResponse }
 
-// shared returns the slots with a delay that a request shares with other domains.
-func (c *Client) shared(domain string, addr netip.Addr, pace decide.Pace) []crawl.SharedSlot {
+// sharedSlots returns the slots with a delay that a request shares with other domains.
+func (c *Client) sharedSlots(domain string, addr netip.Addr, pace decide.Pace) []crawl.SharedSlot {
 	slots := []crawl.SharedSlot{}
 	add := func(kind, key string, delay time.Duration) {
 		if delay > 0 {

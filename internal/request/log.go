@@ -24,11 +24,11 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 		attrs = append(attrs, slog.Int("status", at.StatusCode), slog.Int64("ms", time.Duration(at.Duration).Milliseconds()),
 			slog.Int64("bytes", at.Bytes), slog.String("ip", at.IP), slog.Int64("wait_ms", time.Duration(at.Delay).Milliseconds()))
 	}
-	if why := cmp.Or(at.Skipped, at.Reason); why != "" {
-		attrs = append(attrs, slog.String("reason", string(why)))
+	if reason := cmp.Or(at.Skipped, at.Reason); reason != "" {
+		attrs = append(attrs, slog.String("reason", string(reason)))
 	}
-	if what := cmp.Or(at.Unchanged, at.Error); what != "" {
-		attrs = append(attrs, slog.String("detail", what))
+	if details := cmp.Or(at.Unchanged, at.Error); details != "" {
+		attrs = append(attrs, slog.String("detail", details))
 	}
 	if id := traces.ID(ctx); id != "" {
 		attrs = append(attrs, slog.String("trace_id", id))
@@ -45,7 +45,7 @@ type Observation struct {
 	Resolve, Connect, FirstByte, Body, Read, Record time.Duration
 }
 
-func (o *Observation) answered(x *Exchange) {
+func (o *Observation) setPhases(x *Exchange) {
 	if r := x.Response; r != nil {
 		o.Connect, o.FirstByte, o.Body = r.Connect, r.FirstByte-r.Connect, r.Total-r.FirstByte
 	}

@@ -17,154 +17,156 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
-func failed(x *Exchange, asked time.Time) {
+func recordFailure(x *Exchange, startedAt time.Time) {
 	at, err := &x.Attempt, x.Err
 	at.Outcome, at.Error, at.EndedAt = crawl.OutcomeFailed, err.Error(), time.Now()
 	f, ok := errors.AsType[*fetch.Error](err)
 	if !ok {
-		at.Duration = crawl.Span(at.EndedAt.Sub(asked))
-		x.Trouble = politeness.TroubleSetup // the name could not be resolved
+		at.Duration = crawl.ElapsedMillis(at.EndedAt.Sub(startedAt))
+		x.FailureClass = politeness.FailureSetup // the name could not be resolved
 		return
 	}
 	at.EndedAt, at.StatusCode = f.EndedAt, KnownStatus(f.Status)
-	at.Duration = crawl.Span(f.EndedAt.Sub(asked))
+	at.Duration = crawl.ElapsedMillis(f.EndedAt.Sub(startedAt))
 	switch f.Cause {
 	case fetch.CauseTimeout:
 		at.Outcome = crawl.OutcomeTimeout
-		if x.Trouble = politeness.TroubleServer; f.Connected {
-			x.Trouble = politeness.TroublePage // other pages need not hang
+		if x.FailureClass = politeness.FailureServer; f.Connected {
+			x.FailureClass = politeness.FailurePage // other pages need not hang
 		}
 	case fetch.CauseConnect, fetch.CauseReset:
-		x.Trouble = politeness.TroubleServer
+		x.FailureClass = politeness.FailureServer
 	case fetch.CauseCanceled, fetch.CauseDeadline, fetch.CauseLocal:
 		x.Interrupted = true
 	case fetch.CauseTLS, fetch.CauseDNS, fetch.CauseFamily:
-		x.Trouble = politeness.TroubleSetup
+		x.FailureClass = politeness.FailureSetup
 	case fetch.CauseBomb, fetch.CauseDecode, fetch.CauseForbiddenAddr, fetch.CauseInvalid, fetch.CauseProtocol:
 	}
 }
 
-const contentTypeMax = 200
+const maxContentTypeBytes = 200
 
-func answered(x *Exchange) {
+func recordResponse(x *Exchange) {
 	at, resp := &x.Attempt, x.Response
 	at.Outcome, at.StatusCode = crawl.OutcomeOfStatus(resp.Status), KnownStatus(resp.Status)
 	if at.StatusCode == 0 {
 		at.Error = fmt.Sprintf("unknown status %d", resp.Status)
 	}
-	at.ContentType = crawl.CleanText(resp.ContentType, contentTypeMax)
+	at.ContentType = crawl.CleanText(resp.ContentType, maxContentTypeBytes)
 	at.Truncated = resp.Truncated
-	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, crawl.Span(resp.Total), resp.EndedAt
+	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, crawl.ElapsedMillis(resp.Total), resp.EndedAt
 	if !Overloaded(resp.Status) {
 		return
 	}
-	_, hinted := retryAfter(resp)
+	_, hasRetryAfter := retryAfter(resp)
 	switch {
-	case hinted, resp.Status == http.StatusTooManyRequests, resp.Status == http.StatusServiceUnavailable:
-		x.Trouble = politeness.TroubleServer
+	case hasRetryAfter, resp.Status == http.StatusTooManyRequests, resp.Status == http.StatusServiceUnavailable:
+		x.FailureClass = politeness.FailureServer
 	default:
-		x.Trouble = politeness.TroublePage
+		x.FailureClass = politeness.FailurePage
 	}
 }
 
-// pace sets the pauses of domain and address, and decides about the page's retry and giving up.
-func (c *Client) pace(ask Ask, x *Exchange) {
-	at, w := &x.Attempt, ask.Pace.Waits
+// setPace sets the pauses of domain and address, and decides about the page's retry and giving up.
+func (c *Client) setPace(req Request, x *Exchange) {
+	at, w := &x.Attempt, req.Pace.Waits
 	normal, _ := politeness.Delay(w)
 	w.CrawlDelay = max(w.CrawlDelay, x.CrawlDelay)
-	shared(at)
+	setSharedDelays(at)
 	if x.Interrupted {
-		interrupted(ask, at, w)
+		setInterruptedPace(req, at, w)
 		return
 	}
-	hinted := false
-	if x.Response != nil && x.Trouble != politeness.TroubleNone {
-		if w.RetryAfter, hinted = retryAfter(x.Response); hinted {
+	hasRetryAfter := false
+	if x.Response != nil && x.FailureClass != politeness.FailureNone {
+		if w.RetryAfter, hasRetryAfter = retryAfter(x.Response); hasRetryAfter {
 			at.RetryAfter = crawl.Millis(w.RetryAfter)
 		}
 	}
-	if ofOrigin(ask, x, hinted) {
-		x.Trouble = politeness.TroubleOrigin
+	if isOriginFailure(req, x, hasRetryAfter) {
+		x.FailureClass = politeness.FailureOrigin
 	}
-	ofDomain := x.Trouble >= politeness.TroubleServer
-	refuses := refused(at.StatusCode) || at.Login
-	answer := politeness.Answer{
+	domainFails := x.FailureClass >= politeness.FailureServer
+	isRefused := isRefusal(at.StatusCode) || at.Login
+	response := politeness.Response{
 		Sample: crawl.Sample{
-			Took: settings.Duration(at.Duration), Refused: refuses, Error: x.Trouble != politeness.TroubleNone,
-			URL: politeness.URLKey(ask.URL.String()),
+			Duration: settings.Duration(at.Duration), Refused: isRefused, Error: x.FailureClass != politeness.FailureNone,
+			URL: politeness.URLKey(req.URL.String()),
 		},
-		Trouble: x.Trouble, Hinted: hinted, Probe: ask.Probe,
+		Failure: x.FailureClass, HasRetryAfter: hasRetryAfter, Probe: req.Probe,
 	}
-	health, j := politeness.Observe(observeName(ask, x), answer, normal, 0, decide.Breaker(ask.Run))
-	x.Trouble = j.Trouble
-	if failed := x.Trouble >= politeness.TroubleOrigin; failed || x.Trouble == politeness.TroubleNone {
-		health = politeness.ObserveOrigin(health, ask.URL.Origin(), !failed, ask.Now)
+	health, j := politeness.Observe(observeNameResult(req, x), response, normal, 0, decide.Breaker(req.Run))
+	x.FailureClass = j.Failure
+	if failed := x.FailureClass >= politeness.FailureOrigin; failed || x.FailureClass == politeness.FailureNone {
+		health = politeness.ObserveOrigin(health, req.URL.Origin(), !failed, req.Now)
 	}
-	at.Health, at.GiveUp, at.GiveUpReason, at.GiveUpFor = &health, j.GiveUp, j.Why, crawl.Millis(j.For)
+	at.Health, at.AbandonStatus, at.AbandonReason, at.AbandonFor = &health, j.AbandonStatus, j.Reason, crawl.Millis(j.AbandonFor)
 	if x.Response != nil {
-		w.Latency = politeness.LatencyDelay(time.Duration(at.Duration), *ask.Run.Settings.LatencyFactor)
+		w.Latency = politeness.LatencyDelay(time.Duration(at.Duration), *req.Run.Settings.LatencyFactor)
 	}
 	w.Slowdown, w.Graylist = time.Duration(health.Slowdown), j.Graylist
-	if !hinted {
+	if !hasRetryAfter {
 		// The server's own wait replaces our estimate.
 		w.Backoff = time.Duration(health.Penalty)
 		// A retry policy adds no jitter.
-		if x.Trouble != politeness.TroubleNone && (!ofDomain || x.Trouble == politeness.TroubleSetup) {
+		if x.FailureClass != politeness.FailureNone && (!domainFails || x.FailureClass == politeness.FailureSetup) {
 			w.Backoff = politeness.Jittered(float64(w.Backoff), normal, c.Jitter())
 		}
 	}
 	delay, reason := politeness.Delay(w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
-	if x.Trouble != politeness.TroubleOrigin {
-		away(ask, x, delay, normal)
+	if x.FailureClass != politeness.FailureOrigin {
+		recordUnconnected(req, x, delay, normal)
 	}
-	if x.Trouble == politeness.TroubleNone || !ask.Retry {
+	if x.FailureClass == politeness.FailureNone || !req.Retry {
 		return
 	}
 	retry := delay
-	if x.Trouble < politeness.TroubleServer {
+	if x.FailureClass < politeness.FailureServer {
 		// The page waits longer than its domain.
-		retry = max(retry, politeness.Backoff(politeness.TroubleServer, ask.Run.Crawl.Attempt, normal, c.Jitter()))
+		retry = max(retry, politeness.Backoff(politeness.FailureServer, req.Run.Crawl.Attempt, normal, c.Jitter()))
 	}
-	at.RetryIn, at.RetryFirst = new(crawl.Millis(retry)), ofDomain && decide.RetriesFirst(ask.Run, *ask.Run.Crawl)
+	at.RetryIn, at.RetryFirst = new(crawl.Millis(retry)), domainFails && decide.RetriesFirst(req.Run, *req.Run.Crawl)
 }
 
-// ofOrigin reports whether only the request's origin fails, while another origin of the domain
-// responds. Its host has no name, its port no connection or TLS, or its robots.txt is unreadable. A
-// response that asks for fewer requests counts for the domain, whose origins mostly share a server.
-func ofOrigin(ask Ask, x *Exchange, hinted bool) bool {
-	if x.Trouble == politeness.TroubleNone || politeness.AnsweredElsewhere(ask.Health, ask.URL.Origin()).IsZero() {
+// isOriginFailure reports whether only the request's origin fails, while another origin of the
+// domain responds. Its host has no name, its port no connection or TLS, or its robots.txt is
+// unreadable. A response that asks for fewer requests counts for the domain, whose origins mostly
+// share a server.
+func isOriginFailure(req Request, x *Exchange, hasRetryAfter bool) bool {
+	if x.FailureClass == politeness.FailureNone || politeness.LastOtherOriginAnswer(req.Health, req.URL.Origin()).IsZero() {
 		return false
 	}
-	f, unanswered := errors.AsType[*fetch.Error](x.Err)
+	f, isFetchError := errors.AsType[*fetch.Error](x.Err)
 	switch {
-	case unanswered && (!f.Connected || f.Cause == fetch.CauseTLS):
+	case isFetchError && (!f.Connected || f.Cause == fetch.CauseTLS):
 		return true
-	case !unanswered && x.Response == nil:
+	case !isFetchError && x.Response == nil:
 		return errors.Is(x.Err, dns.ErrNotFound) // such as of www, which belongs to the same domain
 	}
-	return ask.Start.Prerequisite && !ask.Probe && !hinted && x.Attempt.StatusCode != http.StatusTooManyRequests
+	return req.Start.Prerequisite && !req.Probe && !hasRetryAfter && x.Attempt.StatusCode != http.StatusTooManyRequests
 }
 
-// away records a missing connection, and gives up such a domain unless robots.txt was requested.
-func away(ask Ask, x *Exchange, delay, normal time.Duration) {
+// recordUnconnected records a missing connection, and gives up such a domain unless robots.txt was
+// requested.
+func recordUnconnected(req Request, x *Exchange, delay, normal time.Duration) {
 	if errors.Is(x.Err, dns.ErrNotFound) {
-		return // see observeName
+		return // see observeNameResult
 	}
 	at := &x.Attempt
-	*at.Health, x.Away = politeness.ObserveAway(*at.Health, unconnected(x.Err), ask.Now.Add(-ask.Spared), ask.Now, delay, normal)
-	if !x.Away || ask.Start.Prerequisite || at.GiveUp != "" {
+	*at.Health, x.Unreachable = politeness.ObserveReachability(*at.Health, unconnected(x.Err), req.Now.Add(-req.WithdrawnTime), req.Now, delay, normal)
+	if !x.Unreachable || req.Start.Prerequisite || at.AbandonStatus != "" {
 		return
 	}
-	at.Health.GivenUp++
+	at.Health.AbandonedCount++
 	at.Health.Probing = true
-	at.GiveUp, at.GiveUpFor = crawl.DomainUnreachable, crawl.Millis(politeness.GiveUp(at.Health.GivenUp))
-	at.GiveUpReason = fmt.Sprintf("unreachable for %s: %s",
-		ask.Now.Sub(at.Health.AwaySince).Round(time.Second), crawl.CleanText(x.Err.Error(), errorMax))
+	at.AbandonStatus, at.AbandonFor = crawl.DomainUnreachable, crawl.Millis(politeness.AbandonWait(at.Health.AbandonedCount))
+	at.AbandonReason = fmt.Sprintf("unreachable for %s: %s",
+		req.Now.Sub(at.Health.ConnectionsFailingSince).Round(time.Second), crawl.CleanText(x.Err.Error(), maxErrorBytes))
 }
 
-// errorMax caps the text of an error that makes us give up a domain, in bytes.
-const errorMax = 200
+// maxErrorBytes caps the text of an error that makes us give up a domain, in bytes.
+const maxErrorBytes = 200
 
 // unconnected reports whether a request had no connection, for any reason.
 func unconnected(err error) bool {
@@ -175,29 +177,30 @@ func unconnected(err error) bool {
 	return !f.Connected && (f.Cause == fetch.CauseConnect || f.Unreached())
 }
 
-// interrupted paces after a request that we aborted. The page is retried in any case.
-func interrupted(ask Ask, at *crawl.Attempt, w crawl.Waits) {
-	delay, reason := earned(ask, w)
+// setInterruptedPace paces after a request that we aborted. The page is retried in any case.
+func setInterruptedPace(req Request, at *crawl.Attempt, w crawl.Waits) {
+	delay, reason := delayWithoutNewSample(req, w)
 	at.Delay, at.Reason = crawl.Millis(delay), reason
-	if !ask.Start.Prerequisite {
+	if !req.Start.Prerequisite {
 		at.RetryIn = &at.Delay
 	}
 }
 
-// earned returns the delay by the domain's earlier responses, if a request says nothing about it.
-func earned(ask Ask, w crawl.Waits) (time.Duration, reasons.Reason) {
-	w.Slowdown, w.Backoff = time.Duration(ask.Health.Slowdown), time.Duration(ask.Health.Penalty)
+// delayWithoutNewSample returns the delay by the domain's earlier responses, if a request says
+// nothing about it.
+func delayWithoutNewSample(req Request, w crawl.Waits) (time.Duration, reasons.Reason) {
+	w.Slowdown, w.Backoff = time.Duration(req.Health.Slowdown), time.Duration(req.Health.Penalty)
 	return politeness.Delay(w)
 }
 
-func observeName(ask Ask, x *Exchange) crawl.Health {
+func observeNameResult(req Request, x *Exchange) crawl.Health {
 	if errors.Is(x.Err, dns.ErrTemporary) {
-		return ask.Health
+		return req.Health
 	}
-	return politeness.ObserveName(ask.Health, errors.Is(x.Err, dns.ErrNotFound), ask.Now)
+	return politeness.ObserveName(req.Health, errors.Is(x.Err, dns.ErrNotFound), req.Now)
 }
 
-func shared(at *crawl.Attempt) {
+func setSharedDelays(at *crawl.Attempt) {
 	for _, s := range at.Shared {
 		kind, key, _ := strings.Cut(s.Key, ":")
 		switch kind {
@@ -216,7 +219,7 @@ func Overloaded(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
-func refused(status int) bool {
+func isRefusal(status int) bool {
 	return slices.Contains([]int{
 		http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
 		http.StatusUnavailableForLegalReasons,

@@ -17,8 +17,8 @@ import (
 type target struct {
 	addr   netip.Addr
 	dnsErr error
-	// refused describes the first address, if no address is permitted.
-	refused *crawl.Refusal
+	// refusal describes the first address, if no address is permitted.
+	refusal *crawl.Refusal
 }
 
 func (t target) ip() string {
@@ -41,30 +41,30 @@ func (c *Client) resolve(ctx context.Context, u urls.URL) (target, error) {
 		return t, t.dnsErr
 	}
 	for _, addr := range addrs {
-		refused, err := c.refuses(ctx, u.Domain(), addr)
+		refusal, err := c.addressRefusal(ctx, u.Domain(), addr)
 		if err != nil {
 			return t, err
 		}
-		if refused != nil {
-			t.refused = cmp.Or(t.refused, refused)
+		if refusal != nil {
+			t.refusal = cmp.Or(t.refusal, refusal)
 			continue
 		}
 		if !t.addr.IsValid() {
 			t.addr = addr
 		}
-		if at, broken := c.broken.GetIfPresent(addr); !broken || time.Since(at) > brokenSpan {
+		if at, broken := c.broken.GetIfPresent(addr); !broken || time.Since(at) > brokenTTL {
 			t.addr = addr
 			break
 		}
 	}
 	if t.addr.IsValid() {
-		t.refused = nil
+		t.refusal = nil
 	}
 	return t, nil
 }
 
-// refuses returns the reason why a domain's address is forbidden; nil means it is permitted.
-func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*crawl.Refusal, error) {
+// addressRefusal returns the reason why a domain's address is forbidden; nil means it is permitted.
+func (c *Client) addressRefusal(ctx context.Context, domain string, addr netip.Addr) (*crawl.Refusal, error) {
 	r := &crawl.Refusal{Addr: addr.Unmap().WithZone("")}
 	if c.Fetcher.Permits(addr) != nil {
 		return r, nil //nolint:nilerr // the rule is the answer
@@ -73,12 +73,12 @@ func (c *Client) refuses(ctx context.Context, domain string, addr netip.Addr) (*
 	if err != nil || !found {
 		return nil, err
 	}
-	r.Listed = listed
+	r.ListControl = listed
 	return r, nil
 }
 
-// brokenSpan limits the time that a broken address is used only as the last resort.
-const brokenSpan = 10 * time.Minute
+// brokenTTL limits the time that a broken address is used only as the last resort.
+const brokenTTL = 10 * time.Minute
 
 func (c *Client) noteAddress(addr netip.Addr, err error) {
 	f, failed := errors.AsType[*fetch.Error](err)

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	tracedURL = 2000
-	// takenBack is the traced outcome of an attempt that failed through no fault of the site.
-	takenBack = "taken_back"
+	maxTracedURLBytes = 2000
+	// outcomeWithdrawn is the traced outcome of an attempt that failed through no fault of the site.
+	outcomeWithdrawn = "taken_back"
 )
 
 // trace adds a request, or the attempt to resolve its host. The attempt is now traced.
-func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exchange) {
+func (c *Client) trace(ctx context.Context, tr *traces.Attempt, req Request, x *Exchange) {
 	if tr == nil {
 		return
 	}
 	tr.Requested()
 	at := &x.Attempt
 	url := []attribute.KeyValue{
-		semconv.HTTPRequestMethodGet, semconv.URLFull(urls.Shorten(at.URL, tracedURL)),
-		semconv.ServerAddress(ask.URL.Host()), semconv.ServerPort(int(ask.URL.Port())),
+		semconv.HTTPRequestMethodGet, semconv.URLFull(urls.Shorten(at.URL, maxTracedURLBytes)),
+		semconv.ServerAddress(req.URL.Host()), semconv.ServerPort(int(req.URL.Port())),
 	}
 	if at.IP != "" {
 		url = append(url, semconv.NetworkPeerAddress(at.IP))
@@ -51,7 +51,7 @@ func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exch
 		tr.Set(semconv.ErrorTypeKey.String("dns"))
 		return // there was no address to request
 	}
-	get := traces.Part{Name: "GET", Client: true, Ended: at.EndedAt, Failed: failure(at), Attrs: url}
+	get := traces.Part{Name: "GET", Client: true, Ended: at.EndedAt, Failure: failure(at), Attrs: url}
 	if r := x.Response; r != nil {
 		get.Began = at.EndedAt.Add(-r.Total)
 		get.Parts = parts(get, r.Connect, r.FirstByte)
@@ -60,7 +60,7 @@ func (c *Client) trace(ctx context.Context, tr *traces.Attempt, ask Ask, x *Exch
 		get.Began = at.EndedAt.Add(-f.Total)
 		get.Parts = parts(get, f.Connect, f.FirstByte)
 	}
-	if get.Failed != "" {
+	if get.Failure != "" {
 		kind := semconv.ErrorTypeKey.String(errorType(at, f))
 		get.Attrs = append(get.Attrs, kind)
 		tr.Set(kind)
@@ -83,7 +83,7 @@ func parts(get traces.Part, connect, firstByte time.Duration) []traces.Part {
 		all = all[:2]
 	}
 	last := &all[len(all)-1]
-	last.Ended, last.Failed = get.Ended, get.Failed
+	last.Ended, last.Failure = get.Ended, get.Failure
 	return all
 }
 
@@ -109,7 +109,7 @@ func errorType(at *crawl.Attempt, f *fetch.Error) string {
 	return "_OTHER" // required by the conventions: a status unknown to HTTP
 }
 
-func traced(tr *traces.Attempt, res Result, err error) {
+func endTrace(tr *traces.Attempt, res Result, err error) {
 	if tr == nil {
 		return
 	}
@@ -122,7 +122,7 @@ func traced(tr *traces.Attempt, res Result, err error) {
 			attribute.Int64("mosey.wait_ms", time.Duration(at.Delay).Milliseconds()),
 		)
 	} else {
-		tr.Set(attribute.String("mosey.outcome", takenBack))
+		tr.Set(attribute.String("mosey.outcome", outcomeWithdrawn))
 	}
 	if err != nil {
 		failed = err.Error()

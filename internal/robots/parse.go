@@ -92,7 +92,7 @@ func read(text string, maxLine int) *File {
 				file.sitemaps = append(file.sitemaps, strings.Clone(value))
 			}
 		case fieldUserAgent:
-			file.records = append(file.records, record{name, product(value), number})
+			file.records = append(file.records, record{name, productToken(value), number})
 		default:
 			file.records = append(file.records, record{name, value, number})
 		}
@@ -216,9 +216,10 @@ func fieldOf(name string) field {
 	return byName[strings.ToLower(name)]
 }
 
-// product returns the product token a user-agent line begins with: "*", or a run of letters, "-"
-// and "_" (RFC 9309 §2.2.1). A version or any other text behind it is dropped. "" names no crawler.
-func product(value string) string {
+// productToken returns the product token a user-agent line begins with: "*", or a run of letters,
+// "-" and "_" (RFC 9309 §2.2.1). A version or any other text behind it is dropped. "" names no
+// crawler.
+func productToken(value string) string {
 	// "*bot" is an invented pattern, "*;" is sloppy.
 	if strings.HasPrefix(value, "*") && (len(value) == 1 || !isTokenByte(value[1])) {
 		return "*"

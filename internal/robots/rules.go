@@ -48,10 +48,10 @@ type rule struct {
 }
 
 type usage struct {
-	path    string // printable
-	pattern string // the path as it is compared
-	prefers string // printable
-	line    int
+	path        string // printable
+	pattern     string // the path as it is compared
+	preferences string // printable
+	line        int
 }
 
 // Decision is the decision about one path.
@@ -88,7 +88,7 @@ func (f *File) Rules(token string) *Rules {
 		switch kind {
 		case fieldUserAgent:
 			for i, g := range groups {
-				groups[i] = group{bound: named(r) || g.bound && !g.closed}
+				groups[i] = group{applies: named(r) || g.applies && !g.closed}
 			}
 			continue
 		case fieldRequestRate:
@@ -101,21 +101,21 @@ func (f *File) Rules(token string) *Rules {
 		default: // has a group of its own
 		}
 		groups[kind].closed = true
-		if groups[kind].bound {
+		if groups[kind].applies {
 			rules.add(r)
 		} else if kind == fieldLicense {
 			others = cmp.Or(others, licenseOf(r))
 		}
 	}
 	rules.license = cmp.Or(rules.license, others)
-	rules.seal()
+	rules.sortRules()
 	return rules
 }
 
 // group follows the lines of one kind through the file.
 type group struct {
-	bound  bool // the crawler is among its user-agent lines
-	closed bool // the next user-agent line starts another group
+	applies bool // the crawler is among its user-agent lines
+	closed  bool // the next user-agent line starts another group
 }
 
 func (r *Rules) add(rec record) {
@@ -187,21 +187,21 @@ func licenseOf(rec record) string {
 // addUsage reads a path and, after white space, the preferences for it. Lines without a path, from
 // the first drafts, apply to every path.
 func (r *Rules) addUsage(rec record) {
-	path, prefers := "/", rec.value
-	if strings.HasPrefix(prefers, "/") || strings.HasPrefix(prefers, "*") {
-		end := max(0, strings.IndexAny(prefers, blanks))
-		path, prefers = prefers[:end], strings.TrimLeft(prefers[end:], blanks)
+	path, preferences := "/", rec.value
+	if strings.HasPrefix(preferences, "/") || strings.HasPrefix(preferences, "*") {
+		end := max(0, strings.IndexAny(preferences, blanks))
+		path, preferences = preferences[:end], strings.TrimLeft(preferences[end:], blanks)
 	}
-	if path == "" || prefers == "" || len(rec.value) > MaxContentUsageBytes || len(r.usages) == MaxContentUsages {
+	if path == "" || preferences == "" || len(rec.value) > MaxContentUsageBytes || len(r.usages) == MaxContentUsages {
 		return
 	}
 	path = printable(path)
-	r.usages = append(r.usages, usage{path: path, pattern: normalizePattern(path), prefers: printable(prefers), line: rec.line})
+	r.usages = append(r.usages, usage{path: path, pattern: normalizePattern(path), preferences: printable(preferences), line: rec.line})
 }
 
-// seal sorts the rules, so that the first match decides: the rule with the most octets, Allow
+// sortRules sorts the rules, so that the first match decides: the rule with the most octets, Allow
 // before Disallow (RFC 9309 §2.2.2).
-func (r *Rules) seal() {
+func (r *Rules) sortRules() {
 	slices.SortFunc(r.rules, func(a, b rule) int {
 		return cmp.Or(
 			cmp.Compare(len(b.pattern), len(a.pattern)), cmp.Compare(a.name(), b.name()), cmp.Compare(a.line, b.line),
@@ -277,7 +277,7 @@ func (r *Rules) ContentUsage(pathAndQuery string) []string {
 			break
 		}
 		if variants.Matches(u.pattern, path) {
-			longest, values = len(u.pattern), append(values, u.prefers)
+			longest, values = len(u.pattern), append(values, u.preferences)
 		}
 	}
 	return values
@@ -300,7 +300,7 @@ func (r *Rules) String() string {
 		add(s.line, "Content-Signal: ", s.value)
 	}
 	for _, u := range r.usages {
-		add(u.line, "Content-Usage: ", u.path, " ", u.prefers)
+		add(u.line, "Content-Usage: ", u.path, " ", u.preferences)
 	}
 	for _, v := range r.visits {
 		add(v.line, "Visit-time: ", v.String())

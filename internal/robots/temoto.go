@@ -54,8 +54,8 @@ func newTemoto(rules []rule) *temoto {
 	for _, rule := range rules {
 		text.WriteString(rule.name())
 		if hasWildcard(rule.pattern) {
-			less := len(temotoPadStar) + temotoExcess(rule.pattern)
-			text.WriteString("/" + strings.Repeat("<", padding-less) + "*>")
+			saved := len(temotoPadStar) + temotoExcess(rule.pattern)
+			text.WriteString("/" + strings.Repeat("<", padding-saved) + "*>")
 		} else {
 			text.WriteString(prefix)
 		}
@@ -100,9 +100,9 @@ const temotoPadStar = ".*"
 // temotoExcess returns the length of temoto's regular expression beyond its pattern. It is at least
 // -1, as temoto drops a final "*".
 func temotoExcess(pattern string) int {
-	kept := strings.TrimSuffix(pattern, "*")
+	trimmed := strings.TrimSuffix(pattern, "*")
 	// QuoteMeta makes two octets of "*", and so does temoto; but one of "$".
-	source := len(regexp.QuoteMeta(kept)) - strings.Count(kept, "$")
+	source := len(regexp.QuoteMeta(trimmed)) - strings.Count(trimmed, "$")
 	return source - len(pattern)
 }
 

@@ -30,8 +30,8 @@ const (
 	// cacheBytes bounds the text behind the cached rules. A hostile robots.txt can be 2 MB in
 	// canonical form; the usual one is under 1 KB.
 	cacheBytes = 32 << 20
-	// overhead is the approximate size of an entry besides its text.
-	overhead = 512
+	// entryOverhead is the approximate size of an entry besides its text.
+	entryOverhead = 512
 )
 
 // Reader reads rulings. It is safe for concurrent use.
@@ -56,7 +56,7 @@ func New(store Store) (*Reader, error) {
 	cache, err := otter.New(&otter.Options[string, parsed]{
 		MaximumWeight: cacheBytes,
 		Weigher: func(key string, r parsed) uint32 {
-			return uint32(len(key) + r.size + overhead) //nolint:gosec // bounded by package robots
+			return uint32(len(key) + r.size + entryOverhead) //nolint:gosec // bounded by package robots
 		},
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 		if err != nil {
 			return full, fmt.Errorf("parse the stored Visit-time of %s: %w", f.Domain.Name, err)
 		}
-		full.Windows = append(full.Windows, w.Until(v.Until))
+		full.Windows = append(full.Windows, w.ExpiringAt(v.Until))
 	}
 	if c == nil || c.Robots == nil || c.Robots.Verdict != crawl.RobotsRules && c.Robots.Verdict != crawl.RobotsAllowAll {
 		return full, nil
@@ -104,14 +104,14 @@ func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*d
 	d, tdm := p.rules.Decide(u.RequestTarget()), p.rules.Decide(usage.TDMPath)
 	ruling := &decide.Ruling{
 		Allowed: d.Allowed, Line: d.Line, Rule: d.Rule, TDMAllowed: tdm.Allowed, TDMLine: tdm.Line,
-		FrontAllowed: probing && p.rules.Decide("/").Allowed,
+		FrontPageAllowed: probing && p.rules.Decide("/").Allowed,
 	}
-	if c.Worked != "" {
-		worked, err := urls.Parse(c.Worked)
+	if c.LastReachableURL != "" {
+		lastReachableURL, err := urls.Parse(c.LastReachableURL)
 		if err != nil {
 			return nil, fmt.Errorf("stored URL: %w", err)
 		}
-		ruling.WorkedAllowed = p.rules.Decide(worked.RequestTarget()).Allowed
+		ruling.LastReachableAllowed = p.rules.Decide(lastReachableURL.RequestTarget()).Allowed
 	}
 	if rule, found := p.tdm.Match(u.RequestTarget(), robots.Match); found {
 		ruling.Usage.AddTDM(rule)
@@ -136,10 +136,10 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (parse
 	stored.Origin = origin
 	// The read version may be newer than the requested version. It holds now, but only under its own
 	// number.
-	return r.keep(stored, stored.Version)
+	return r.cacheRules(stored, stored.Version)
 }
 
-func (r *Reader) keep(stored crawl.Robots, version int64) (parsed, error) {
+func (r *Reader) cacheRules(stored crawl.Robots, version int64) (parsed, error) {
 	p := parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, size: len(stored.Rules) + len(stored.TDM)}
 	for _, s := range p.sitemaps {
 		p.size += len(s)
@@ -153,13 +153,13 @@ func (r *Reader) keep(stored crawl.Robots, version int64) (parsed, error) {
 	return p, nil
 }
 
-// Know caches the first recorded robots.txt of an origin, by the facts of its record.
-func (r *Reader) Know(known crawl.Robots, after crawl.Facts) error {
-	c := after.CrawlOf(known.Origin)
+// CacheRecorded caches the first recorded robots.txt of an origin, by the facts of its record.
+func (r *Reader) CacheRecorded(recorded crawl.Robots, after crawl.Facts) error {
+	c := after.CrawlOf(recorded.Origin)
 	if c == nil || c.Robots == nil {
 		return nil
 	}
-	_, err := r.keep(known, c.Robots.Version)
+	_, err := r.cacheRules(recorded, c.Robots.Version)
 	return err
 }
 

@@ -84,7 +84,7 @@ func TestFacts(t *testing.T) {
 		f, c := factsOf("https://example.org/abc", 1, crawl.RobotsAllowAll)
 		full, err := r.Facts(t.Context(), f, c)
 		require.NoError(t, err)
-		require.True(t, full.Ruling.Usage.TDMReserved.Said())
+		require.True(t, full.Ruling.Usage.TDMReserved.IsSet())
 	})
 
 	t.Run("ReadNothingWhereThereAreNoRules", func(t *testing.T) {

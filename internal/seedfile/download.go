@@ -20,8 +20,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// Published returns the address of a list of the largest sites, or an empty string.
-func Published(source seeds.Source) string {
+// PublishedURL returns the address of a list of the largest sites, or an empty string.
+func PublishedURL(source seeds.Source) string {
 	return map[seeds.Source]string{
 		seeds.Tranco:   "https://tranco-list.eu/top-1m.csv.zip",
 		seeds.Majestic: "https://downloads.majestic.com/majestic_million.csv",
@@ -32,16 +32,17 @@ func Published(source seeds.Source) string {
 func ValidateURL(text string) error {
 	if _, err := urls.Parse(text); err != nil {
 		return fmt.Errorf("%w: url %q: want the URL of a list, such as %s", crawl.ErrInvalid, urls.WithoutCredentials(text),
-			Published(seeds.Tranco))
+			PublishedURL(seeds.Tranco))
 	}
 	return nil
 }
 
 const (
-	// downloadConnect and downloadMost limit the time of a download, downloadHops its redirects.
-	downloadConnect = 30 * time.Second
-	downloadMost    = time.Hour
-	downloadHops    = 5
+	// connectTimeout and downloadTimeout limit the time of a download, maxDownloadRedirects its
+	// redirects.
+	connectTimeout       = 30 * time.Second
+	downloadTimeout      = time.Hour
+	maxDownloadRedirects = 5
 )
 
 // Downloader downloads lists and caches each until it changes.
@@ -52,8 +53,8 @@ type Downloader struct {
 	Agent string
 	// Permits returns an error if an address must not be requested, and otherwise nil.
 	Permits func(netip.Addr) error
-	// Tell, if not nil, is called with the number of bytes downloaded so far.
-	Tell func(bytes int64)
+	// OnProgress, if not nil, is called with the number of bytes downloaded so far.
+	OnProgress func(bytes int64)
 }
 
 // Get returns the path of a current copy of a list. If the download fails, it returns the cached
@@ -64,9 +65,9 @@ func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (
 	}
 	sum := sha256.Sum256([]byte(from))
 	list := filepath.Join(d.Dir, fmt.Sprintf("%s-%x", source, sum[:4]))
-	c := kept{URL: from, path: list, note: list + ".json"}
-	found := c.recall()
-	ctx, cancel := context.WithTimeout(ctx, downloadMost)
+	c := cachedList{URL: from, path: list, metadataPath: list + ".json"}
+	found := c.loadMetadata()
+	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
 	defer cancel()
 	err = d.get(ctx, &c)
 	switch {
@@ -78,31 +79,31 @@ func (d Downloader) Get(ctx context.Context, source seeds.Source, from string) (
 	return c.path, fmt.Errorf("download %s: %w", from, err), nil
 }
 
-// kept is a downloaded list with the validators to request it again.
-type kept struct {
+// cachedList is a downloaded list with the validators to request it again.
+type cachedList struct {
 	URL          string `json:"url"`
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 
-	path, note string // of the list, and of its stored fields
+	path, metadataPath string // of the list, and of its stored fields
 }
 
-// recall loads the validators of a cached list. It returns false if the list is not cached.
-func (c *kept) recall() bool {
-	var before kept
-	data, err := os.ReadFile(c.note)
-	if err != nil || json.Unmarshal(data, &before) != nil || before.URL != c.URL {
+// loadMetadata loads the validators of a cached list. It returns false if the list is not cached.
+func (c *cachedList) loadMetadata() bool {
+	var stored cachedList
+	data, err := os.ReadFile(c.metadataPath)
+	if err != nil || json.Unmarshal(data, &stored) != nil || stored.URL != c.URL {
 		return false
 	}
 	if _, err := os.Stat(c.path); err != nil {
 		return false
 	}
-	c.ETag, c.LastModified = before.ETag, before.LastModified
+	c.ETag, c.LastModified = stored.ETag, stored.LastModified
 	return true
 }
 
 // get downloads a list if it has changed.
-func (d Downloader) get(ctx context.Context, c *kept) (err error) {
+func (d Downloader) get(ctx context.Context, c *cachedList) (err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL, http.NoBody)
 	if err != nil {
 		return err
@@ -129,11 +130,11 @@ func (d Downloader) get(ctx context.Context, c *kept) (err error) {
 		return fmt.Errorf("the server responded with %s", resp.Status)
 	}
 	c.ETag, c.LastModified = resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")
-	return c.store(&told{in: io.LimitReader(resp.Body, MaxUnpackedBytes+1), tell: d.Tell})
+	return c.store(&progressReader{in: io.LimitReader(resp.Body, MaxUnpackedBytes+1), report: d.OnProgress})
 }
 
 // store replaces the file atomically.
-func (c *kept) store(body io.Reader) error {
+func (c *cachedList) store(body io.Reader) error {
 	part, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+".part-*")
 	if err != nil {
 		return err
@@ -151,33 +152,33 @@ func (c *kept) store(body io.Reader) error {
 		return err
 	}
 	// a list without its note is downloaded again: remove the note first and write it last
-	if err := os.Remove(c.note); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(c.metadataPath); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	if err := os.Rename(part.Name(), c.path); err != nil {
 		return err
 	}
-	return os.WriteFile(c.note, data, 0o600)
+	return os.WriteFile(c.metadataPath, data, 0o600)
 }
 
-// told reports the number of bytes read.
-type told struct {
-	in   io.Reader
-	n    int64
-	tell func(int64)
+// progressReader reports the number of bytes read.
+type progressReader struct {
+	in     io.Reader
+	n      int64
+	report func(int64)
 }
 
-func (t *told) Read(p []byte) (int, error) {
+func (t *progressReader) Read(p []byte) (int, error) {
 	n, err := t.in.Read(p)
-	if t.n += int64(n); t.tell != nil {
-		t.tell(t.n)
+	if t.n += int64(n); t.report != nil {
+		t.report(t.n)
 	}
 	return n, err
 }
 
 // client requests only permitted addresses.
 func (d Downloader) client() *http.Client {
-	dialer := &net.Dialer{Timeout: downloadConnect, Control: func(_, address string, _ syscall.RawConn) error {
+	dialer := &net.Dialer{Timeout: connectTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return err
@@ -186,12 +187,12 @@ func (d Downloader) client() *http.Client {
 	}}
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext, TLSHandshakeTimeout: downloadConnect, ResponseHeaderTimeout: downloadConnect,
+			DialContext: dialer.DialContext, TLSHandshakeTimeout: connectTimeout, ResponseHeaderTimeout: connectTimeout,
 			ForceAttemptHTTP2: true,
 		},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if len(via) > downloadHops {
-				return fmt.Errorf("more than %d redirects", downloadHops)
+			if len(via) > maxDownloadRedirects {
+				return fmt.Errorf("more than %d redirects", maxDownloadRedirects)
 			}
 			return nil
 		},

@@ -41,7 +41,7 @@ func Open(ctx context.Context, path string) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), in.Close())
 	}
-	f.Owns(in)
+	f.CloseWith(in)
 	return f, nil
 }
 
@@ -57,7 +57,7 @@ func from(ctx context.Context, r io.Reader, unpackedMax int64) (*File, error) {
 	if section != nil {
 		f.total = section.Size()
 	}
-	in := bufio.NewReaderSize(&counted{r, &f.read}, 64<<10)
+	in := bufio.NewReaderSize(&countingReader{r, &f.read}, 64<<10)
 	packing, err := packingOf(in)
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func regular(r io.Reader) *io.SectionReader {
 	return io.NewSectionReader(f, at, info.Size()-at)
 }
 
-// Owns makes Close also close the input of From.
-func (f *File) Owns(in io.Closer) { f.closers = slices.Insert(f.closers, 0, in.Close) }
+// CloseWith makes Close also close the input of From.
+func (f *File) CloseWith(in io.Closer) { f.closers = slices.Insert(f.closers, 0, in.Close) }
 
 // Read reads the unpacked list. It fails with [crawl.ErrInvalid] after [MaxUnpackedBytes].
 func (f *File) Read(p []byte) (int, error) { return f.unpacked.Read(p) }
@@ -128,12 +128,12 @@ func (f *File) Close() error {
 
 // unpack sets the reader of the unpacked list.
 func (f *File) unpack(r io.Reader, unpackedMax int64) error {
-	in := bufio.NewReaderSize(&unpacking{r: r, max: unpackedMax, left: unpackedMax}, 64<<10)
+	in := bufio.NewReaderSize(&boundedReader{r: r, limit: unpackedMax, left: unpackedMax}, 64<<10)
 	packing, err := packingOf(in)
 	if err != nil {
 		return err
 	}
-	if packing != packedNot {
+	if packing != notPacked {
 		return fmt.Errorf("%w: the list is compressed twice; decompress it once", crawl.ErrInvalid)
 	}
 	f.unpacked = in
@@ -142,7 +142,7 @@ func (f *File) unpack(r io.Reader, unpackedMax int64) error {
 
 // The packings of a list.
 const (
-	packedNot  = ""
+	notPacked  = ""
 	packedGzip = "gzip"
 	packedZip  = "zip"
 )
@@ -162,7 +162,7 @@ func packingOf(in *bufio.Reader) (string, error) {
 	const magicBytesMax = 6
 	head, err := in.Peek(magicBytesMax)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return packedNot, err
+		return notPacked, err
 	}
 	for _, p := range packings {
 		if !strings.HasPrefix(string(head), p.magic) {
@@ -171,18 +171,18 @@ func packingOf(in *bufio.Reader) (string, error) {
 		if p.name == packedGzip || p.name == packedZip {
 			return p.name, nil
 		}
-		return packedNot, fmt.Errorf("%w: the list is compressed with %s; decompress it, or use gzip or zip", crawl.ErrInvalid, p.name)
+		return notPacked, fmt.Errorf("%w: the list is compressed with %s; decompress it, or use gzip or zip", crawl.ErrInvalid, p.name)
 	}
-	return packedNot, nil
+	return notPacked, nil
 }
 
-// unpacking returns an error if a list unpacks to more than its limit.
-type unpacking struct {
-	r         io.Reader
-	max, left int64
+// boundedReader returns an error if a list unpacks to more than its limit.
+type boundedReader struct {
+	r           io.Reader
+	limit, left int64
 }
 
-func (u *unpacking) Read(p []byte) (int, error) {
+func (u *boundedReader) Read(p []byte) (int, error) {
 	if int64(len(p)) > u.left+1 {
 		p = p[:u.left+1] // one more byte distinguishes the end from the limit
 	}
@@ -191,7 +191,7 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	switch {
 	case u.left < 0:
 		u.left = 0
-		return n - 1, tooLarge(u.max)
+		return n - 1, tooLarge(u.limit)
 	case err != nil && !errors.Is(err, io.EOF):
 		err = fmt.Errorf("decompress the list: %w", err)
 	}
@@ -202,12 +202,12 @@ func tooLarge(unpackedMax int64) error {
 	return fmt.Errorf("%w: the list decompresses to more than %d bytes; split it", crawl.ErrInvalid, unpackedMax)
 }
 
-type counted struct {
+type countingReader struct {
 	r    io.Reader
 	read *atomic.Int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.read.Add(int64(n))
 	return n, err
@@ -216,8 +216,8 @@ func (c *counted) Read(p []byte) (int, error) {
 // zipDirectoryBytesMax caps the directory of an archive in memory, at some 20,000 files.
 const zipDirectoryBytesMax = 1 << 20
 
-// encrypted is the flag of a file that requires a password.
-const encrypted = 1
+// encryptedFlag is the flag of a file that requires a password.
+const encryptedFlag = 1
 
 var errDirectory = fmt.Errorf("%w: the zip has a directory of more than %d bytes; want a zip with a single file",
 	crawl.ErrInvalid, zipDirectoryBytesMax)
@@ -233,7 +233,7 @@ func (f *File) spool(ctx context.Context, in io.Reader, bytesMax int64) error {
 		f.closers = append(f.closers, func() error { return os.Remove(file.Name()) })
 	}
 	f.closers = append(f.closers, file.Close)
-	size, err := io.Copy(file, io.LimitReader(untilDone{ctx, in}, bytesMax+1))
+	size, err := io.Copy(file, io.LimitReader(contextReader{ctx, in}, bytesMax+1))
 	if err != nil {
 		return fmt.Errorf("copy the zip: %w", err)
 	}
@@ -245,7 +245,7 @@ func (f *File) spool(ctx context.Context, in io.Reader, bytesMax int64) error {
 
 // unzip sets the reader of the list in an archive. Progress counts the bytes of the list's file.
 func (f *File) unzip(archive io.ReaderAt, size, unpackedMax int64) error {
-	in := &countedAt{r: archive, read: &f.read, left: zipDirectoryBytesMax, bounded: true}
+	in := &countingReaderAt{r: archive, read: &f.read, left: zipDirectoryBytesMax, hasLimit: true}
 	z, err := zip.NewReader(in, size)
 	if errors.Is(err, errDirectory) {
 		return errDirectory
@@ -253,7 +253,7 @@ func (f *File) unzip(archive io.ReaderAt, size, unpackedMax int64) error {
 	if err != nil {
 		return fmt.Errorf("decompress the list: %w", err)
 	}
-	in.bounded = false
+	in.hasLimit = false
 	file, err := onlyFile(z.File)
 	if err != nil {
 		return err
@@ -298,24 +298,24 @@ func onlyFile(files []*zip.File) (*zip.File, error) {
 	case count > 1:
 		return nil, fmt.Errorf("%w: the zip has %d files: %s; want only the list, compressed or not",
 			crawl.ErrInvalid, count, strings.Join(names, ", "))
-	case only.Flags&encrypted != 0:
+	case only.Flags&encryptedFlag != 0:
 		return nil, fmt.Errorf("%w: the zip is encrypted; decrypt it", crawl.ErrInvalid)
 	}
 	return only, nil
 }
 
-// countedAt counts the bytes read, and optionally limits them.
-type countedAt struct {
-	r       io.ReaderAt
-	read    *atomic.Int64
-	left    int64
-	bounded bool
+// countingReaderAt counts the bytes read, and optionally limits them.
+type countingReaderAt struct {
+	r        io.ReaderAt
+	read     *atomic.Int64
+	left     int64
+	hasLimit bool
 }
 
-func (c *countedAt) ReadAt(p []byte, off int64) (int, error) {
+func (c *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	n, err := c.r.ReadAt(p, off)
 	c.read.Add(int64(n))
-	if c.left -= int64(n); c.bounded && c.left < 0 {
+	if c.left -= int64(n); c.hasLimit && c.left < 0 {
 		return 0, errDirectory
 	}
 	return n, err

@@ -22,8 +22,9 @@ func newLines(in io.Reader) *lines {
 }
 
 // peek returns the line at offset after without its end, and its size with the end. It is valid
-// until the next call. The skipped bytes must fit into a record. The error is io.EOF, errLineLong,
-// or the input's error. A last line that the input's error has cut off is not returned.
+// until the next call. The skipped bytes must fit into a record. The error is io.EOF,
+// errLineTooLong, or the input's error. A last line that the input's error has cut off is not
+// returned.
 func (l *lines) peek(after int) (line []byte, size int, err error) {
 	for searched := after; ; {
 		if i := bytes.IndexByte(l.buf[l.from+searched:l.to], '\n'); i >= 0 {
@@ -32,7 +33,7 @@ func (l *lines) peek(after int) (line []byte, size int, err error) {
 		}
 		searched = l.to - l.from
 		if searched-after > MaxRecordBytes+len("\r") {
-			return nil, 0, errLineLong
+			return nil, 0, errLineTooLong
 		}
 		if errors.Is(l.err, io.EOF) {
 			if searched == after {
@@ -49,7 +50,7 @@ func (l *lines) peek(after int) (line []byte, size int, err error) {
 	line = l.buf[l.from+after:][:size]
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if len(line) > MaxRecordBytes {
-		return nil, 0, errLineLong
+		return nil, 0, errLineTooLong
 	}
 	return line, size, nil
 }
@@ -101,8 +102,8 @@ func (l *lines) fill() {
 func readURLs(in *lines, l *list) error {
 	for {
 		line, size, err := in.peek(0)
-		if errors.Is(err, errLineLong) {
-			if err = skipLong(in, l); err == nil {
+		if errors.Is(err, errLineTooLong) {
+			if err = refuseLongLine(in, l); err == nil {
 				continue
 			}
 		}
@@ -114,7 +115,7 @@ func readURLs(in *lines, l *list) error {
 		}
 		number := in.number
 		in.take(size, 1)
-		if isNothing(line) || !l.wanted() {
+		if isIgnored(line) || !l.isPastOffset() {
 			continue
 		}
 		if err := l.add(line, Entry{Line: number}); err != nil {
@@ -123,20 +124,20 @@ func readURLs(in *lines, l *list) error {
 	}
 }
 
-// isNothing reports whether a line is blank or a comment.
-func isNothing(line []byte) bool {
+// isIgnored reports whether a line is blank or a comment.
+func isIgnored(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#'
 }
 
-// skipLong refuses a line that exceeds the buffer.
-func skipLong(in *lines, l *list) error {
+// refuseLongLine refuses a line that exceeds the buffer.
+func refuseLongLine(in *lines, l *list) error {
 	number, head := in.number, in.head()
 	in.takeLine()
-	if isNothing([]byte(head)) || !l.wanted() {
+	if isIgnored([]byte(head)) || !l.isPastOffset() {
 		return nil
 	}
-	return l.refuse(number, head, errLineLong)
+	return l.refuse(number, head, errLineTooLong)
 }
 
 // recordLinesMax caps the lines of a record. A longer record counts as an unclosed quote.
@@ -160,14 +161,14 @@ type records struct {
 }
 
 // scan reads the record at the current line without taking it. It returns the errors of peek,
-// errQuote or errQuoteOpen. After the last two, the next record may begin in the next line.
+// errQuote or errUnclosedQuote. After the last two, the next record may begin in the next line.
 func (r *records) scan() error {
 	r.text, r.ends = r.text[:0], r.ends[:0]
 	r.size, r.lines = 0, 0
 	for quoted := false; ; {
 		line, size, err := r.in.peek(r.size)
-		if r.lines > 0 && (errors.Is(err, io.EOF) || errors.Is(err, errLineLong)) {
-			return errQuoteOpen
+		if r.lines > 0 && (errors.Is(err, io.EOF) || errors.Is(err, errLineTooLong)) {
+			return errUnclosedQuote
 		}
 		if err != nil {
 			return err
@@ -175,7 +176,7 @@ func (r *records) scan() error {
 		r.size += size
 		r.lines++
 		if r.lines > 1 && (r.size > MaxRecordBytes || r.lines > recordLinesMax) {
-			return errQuoteOpen
+			return errUnclosedQuote
 		}
 		quoted, err = r.split(line, quoted)
 		if err != nil || !quoted {
@@ -189,8 +190,8 @@ func (r *records) scan() error {
 // whether it ends within them. It ignores the common spaces around quotes.
 func (r *records) split(line []byte, quoted bool) (bool, error) {
 	for more := true; more; {
-		if bare := bytes.TrimLeft(line, " "); !quoted && len(bare) > 0 && bare[0] == '"' {
-			line, quoted = bare[1:], true
+		if trimmed := bytes.TrimLeft(line, " "); !quoted && len(trimmed) > 0 && trimmed[0] == '"' {
+			line, quoted = trimmed[1:], true
 		}
 		var field []byte
 		if !quoted {

@@ -18,32 +18,32 @@ const (
 	chunksAtOnce = 3
 )
 
-// Loading holds the callbacks of [Load].
-type Loading struct {
+// Callbacks holds the callbacks of [Load].
+type Callbacks struct {
 	// Store stores some seeds. It is called from several goroutines at once.
 	Store func(context.Context, []seeds.Seed) error
-	// Bad is called with each entry that is not a seed.
-	Bad func(BadLine)
-	// Stored is called with the number of entries, from the first that was read, that are stored
+	// OnBadLine is called with each entry that is not a seed.
+	OnBadLine func(BadLine)
+	// OnStored is called with the number of entries, from the first that was read, that are stored
 	// without a gap. It includes bad lines. It is called from several goroutines, one at a time.
-	Stored func(entries int64) error
-	// Read, if not nil, is called after each entry.
-	Read func()
+	OnStored func(entries int64) error
+	// OnEntry, if not nil, is called after each entry.
+	OnEntry func()
 }
 
 // Load reads a list and stores its seeds. It returns the number of entries read, and the first
 // error of [Read] or of a callback.
-func Load(ctx context.Context, r io.Reader, o Options, to Loading) (entries int64, err error) {
+func Load(ctx context.Context, r io.Reader, o Options, callbacks Callbacks) (entries int64, err error) {
 	group, storing := errgroup.WithContext(ctx)
 	group.SetLimit(chunksAtOnce)
-	marks := &marks{done: map[int]int64{}, tell: to.Stored}
+	marks := &marks{done: map[int]int64{}, report: callbacks.OnStored}
 	chunk, n := make([]seeds.Seed, 0, chunkSeeds), 0
 	send := func() {
-		some, number, upto := chunk, n, entries
+		batch, number, upto := chunk, n, entries
 		chunk, n = make([]seeds.Seed, 0, chunkSeeds), n+1
 		group.Go(func() error {
-			if len(some) > 0 {
-				if err := to.Store(storing, some); err != nil {
+			if len(batch) > 0 {
+				if err := callbacks.Store(storing, batch); err != nil {
 					return err
 				}
 			}
@@ -55,28 +55,28 @@ func Load(ctx context.Context, r io.Reader, o Options, to Loading) (entries int6
 		if chunk = append(chunk, seedOf(e)); len(chunk) == chunkSeeds {
 			send()
 		}
-		if to.Read != nil {
-			to.Read()
+		if callbacks.OnEntry != nil {
+			callbacks.OnEntry()
 		}
 		return nil
 	}, func(bad BadLine) error {
 		entries++
-		to.Bad(bad)
+		callbacks.OnBadLine(bad)
 		return nil
 	})
 	if err == nil {
 		send()
 	}
 	// the error that ended the reading takes precedence
-	if failed := group.Wait(); failed != nil {
-		return entries, failed
+	if groupErr := group.Wait(); groupErr != nil {
+		return entries, groupErr
 	}
 	return entries, err
 }
 
 func seedOf(e Entry) seeds.Seed {
 	s := seeds.Of(e.URL)
-	s.Bare = e.Bare
+	s.Schemeless = e.Bare
 	if e.Rank <= math.MaxInt32 {
 		s.Rank = int32(e.Rank) //nolint:gosec // checked above
 	}
@@ -90,9 +90,9 @@ func seedOf(e Entry) seeds.Seed {
 type marks struct {
 	mu sync.Mutex
 	// done maps stored chunks after the unfinished chunk next to the entries up to their end.
-	done map[int]int64
-	next int
-	tell func(int64) error
+	done   map[int]int64
+	next   int
+	report func(int64) error
 }
 
 func (m *marks) finished(n int, upto int64) error {
@@ -108,5 +108,5 @@ func (m *marks) finished(n int, upto int64) error {
 	if !moved {
 		return nil
 	}
-	return m.tell(mark)
+	return m.report(mark)
 }

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	errTagLong     = errors.New("a tag or a text is longer than 64 KiB")
-	errCharsets    = errors.New("the XML declares its encoding twice")
-	errUnclosedXML = errors.New("the XML ends inside an element")
+	errTagTooLong        = errors.New("a tag or a text is longer than 64 KiB")
+	errDuplicateEncoding = errors.New("the XML declares its encoding twice")
+	errUnclosedXML       = errors.New("the XML ends inside an element")
 )
 
 // outlines reads OPML. It ignores the nesting of elements, which is wrong in many files.
@@ -33,8 +33,8 @@ func readOPML(in io.Reader, l *list) error {
 		line := o.tokens.line()
 		token, err := o.tokens.next()
 		switch {
-		case o.tokens.failed != nil:
-			return fmt.Errorf("read the list, line %d: %w", o.tokens.line(), o.tokens.failed)
+		case o.tokens.readErr != nil:
+			return fmt.Errorf("read the list, line %d: %w", o.tokens.line(), o.tokens.readErr)
 		case errors.Is(err, io.EOF) && !o.isOPML:
 			return fmt.Errorf("%w: source opml: the list has no element; want OPML, or another source", crawl.ErrInvalid)
 		case errors.Is(err, io.EOF) && o.depth > 0:
@@ -71,7 +71,7 @@ func (o *outlines) start(line int64, t xml.StartElement) error {
 	}
 	for _, name := range []string{"htmlUrl", "xmlUrl"} {
 		text := attribute(t, name)
-		if text == "" || !o.list.wanted() {
+		if text == "" || !o.list.isPastOffset() {
 			continue
 		}
 		if err := o.list.add([]byte(text), Entry{Line: line, Feed: name == "xmlUrl"}); err != nil {
@@ -95,7 +95,7 @@ func (o *outlines) malformed(err error) error {
 	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
 		err = errors.New(syntax.Msg)
 	}
-	return o.list.tell(o.tokens.line(), "", fmt.Errorf("the rest of the XML is ignored: %w", err))
+	return o.list.reportBad(o.tokens.line(), "", fmt.Errorf("the rest of the XML is ignored: %w", err))
 }
 
 // tokens reads XML token by token. It limits each token, because the decoder holds whole tokens and
@@ -105,8 +105,8 @@ type tokens struct {
 	in      *bufio.Reader
 	left    int
 	decoded bool
-	// failed is the error of reading the file, as opposed to malformed XML.
-	failed error
+	// readErr is the error of reading the file, as opposed to malformed XML.
+	readErr error
 }
 
 func newTokens(in io.Reader) *tokens {
@@ -133,7 +133,7 @@ func (t *tokens) line() int64 {
 // decode decodes the rest of the file. It accepts one declaration, because each takes a buffer.
 func (t *tokens) decode(label string, _ io.Reader) (io.Reader, error) {
 	if t.decoded {
-		return nil, errCharsets
+		return nil, errDuplicateEncoding
 	}
 	t.decoded = true
 	// A declaration readable as ASCII is never in UTF-16, even if it declares so.
@@ -151,11 +151,11 @@ func (t *tokens) decode(label string, _ io.Reader) (io.Reader, error) {
 // ReadByte implements [io.ByteReader], so that the decoder reads no more than it needs.
 func (t *tokens) ReadByte() (byte, error) {
 	if t.left--; t.left < 0 {
-		return 0, errTagLong
+		return 0, errTagTooLong
 	}
 	b, err := t.in.ReadByte()
 	if err != nil && !errors.Is(err, io.EOF) {
-		t.failed = err
+		t.readErr = err
 	}
 	return b, err
 }

@@ -63,17 +63,17 @@ func (o Options) After(entries int64) Options {
 func (o Options) Validate() error {
 	switch {
 	case !slices.Contains(sources, o.Source):
-		return fmt.Errorf("%w: source %q: unknown; want one of %v", crawl.ErrInvalid, shown(string(o.Source)), sources)
+		return fmt.Errorf("%w: source %q: unknown; want one of %v", crawl.ErrInvalid, displayText(string(o.Source)), sources)
 	case o.Offset < 0:
 		return fmt.Errorf("%w: offset %d: want 0 or more entries to skip", crawl.ErrInvalid, o.Offset)
 	case o.Limit < 0:
 		return fmt.Errorf("%w: limit %d: want 1 or more entries to read, or 0 for all", crawl.ErrInvalid, o.Limit)
 	case o.Source != seeds.CSV && o.Column != "":
 		return fmt.Errorf("%w: column %q: only the source csv has columns to choose from, not %s",
-			crawl.ErrInvalid, shown(o.Column), o.Source)
+			crawl.ErrInvalid, displayText(o.Column), o.Source)
 	case o.Source != seeds.CSV && o.RankColumn != "":
 		return fmt.Errorf("%w: rank column %q: only the source csv has columns to choose from, not %s",
-			crawl.ErrInvalid, shown(o.RankColumn), o.Source)
+			crawl.ErrInvalid, displayText(o.RankColumn), o.Source)
 	}
 	return nil
 }
@@ -110,11 +110,11 @@ func Read(ctx context.Context, r io.Reader, o Options, entry func(Entry) error, 
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	in, err := start(untilDone{ctx, r})
+	in, err := skipByteOrderMark(contextReader{ctx, r})
 	if err != nil {
 		return err
 	}
-	l := &list{ended: ctx.Err, entry: entry, bad: bad, skip: o.Offset, left: o.Limit}
+	l := &list{ctxErr: ctx.Err, entry: entry, bad: bad, skip: o.Offset, left: o.Limit}
 	switch o.Source {
 	case seeds.URLs:
 		err = readURLs(newLines(in), l)
@@ -123,14 +123,14 @@ func Read(ctx context.Context, r io.Reader, o Options, entry func(Entry) error, 
 	default:
 		err = readTable(newLines(in), o, l)
 	}
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errLimitReached) {
 		return nil
 	}
 	return err
 }
 
-// start removes a byte order mark, and refuses UTF-16, which has no readable lines.
-func start(r io.Reader) (io.Reader, error) {
+// skipByteOrderMark removes a byte order mark, and refuses UTF-16, which has no readable lines.
+func skipByteOrderMark(r io.Reader) (io.Reader, error) {
 	// A small buffer is soon empty, and then bypassed.
 	in := bufio.NewReaderSize(r, 16)
 	head, err := in.Peek(len("\ufeff"))
@@ -146,13 +146,13 @@ func start(r io.Reader) (io.Reader, error) {
 	return in, nil
 }
 
-// untilDone reads until a context is done.
-type untilDone struct {
+// contextReader reads until a context is done.
+type contextReader struct {
 	ctx context.Context //nolint:containedctx // it is an argument of Read, for as long as Read runs
 	r   io.Reader
 }
 
-func (u untilDone) Read(p []byte) (int, error) {
+func (u contextReader) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -165,32 +165,32 @@ const (
 	reasonBytesMax = 120
 )
 
-// errEnough stops reading at the limit of entries.
-var errEnough = errors.New("the limit of entries is reached")
+// errLimitReached stops reading at the limit of entries.
+var errLimitReached = errors.New("the limit of entries is reached")
 
 // Reasons to refuse a text that [urls.ParseSeed] may accept.
 var (
-	errNoSeed    = errors.New("the URL or host is missing")
-	errNotUTF8   = errors.New("the line is not in UTF-8")
-	errControl   = errors.New("the line has a tab, a line end or another control character")
-	errNumber    = errors.New("a number is neither a URL nor a host")
-	errNeither   = errors.New("neither an http or https URL nor a host")
-	errLineLong  = errors.New("the line is longer than 64 KiB")
-	errQuote     = errors.New("a quoted field does not end in a quote and a separator")
-	errQuoteOpen = errors.New("a quote is not closed within 100 lines and 64 KiB")
+	errNoSeed        = errors.New("the URL or host is missing")
+	errNotUTF8       = errors.New("the line is not in UTF-8")
+	errControl       = errors.New("the line has a tab, a line end or another control character")
+	errNumber        = errors.New("a number is neither a URL nor a host")
+	errInvalidSeed   = errors.New("neither an http or https URL nor a host")
+	errLineTooLong   = errors.New("the line is longer than 64 KiB")
+	errQuote         = errors.New("a quoted field does not end in a quote and a separator")
+	errUnclosedQuote = errors.New("a quote is not closed within 100 lines and 64 KiB")
 )
 
 // list holds the callbacks of a list and the remaining entries to skip and to read.
 type list struct {
-	ended func() error // the context's error
-	entry func(Entry) error
-	bad   func(BadLine) error
-	skip  int64
-	left  int64 // less than 1 means no limit
+	ctxErr func() error // the context's error
+	entry  func(Entry) error
+	bad    func(BadLine) error
+	skip   int64
+	left   int64 // less than 1 means no limit
 }
 
-// wanted reports whether an entry is past the offset. Call it once for each entry.
-func (l *list) wanted() bool {
+// isPastOffset reports whether an entry is past the offset. Call it once for each entry.
+func (l *list) isPastOffset() bool {
 	if l.skip > 0 {
 		l.skip--
 		return false
@@ -200,7 +200,7 @@ func (l *list) wanted() bool {
 
 // add reads a wanted entry as a seed. The caller has set all fields of e that text does not affect.
 func (l *list) add(text []byte, e Entry) error {
-	if err := l.ended(); err != nil {
+	if err := l.ctxErr(); err != nil {
 		return err
 	}
 	e.Seed = string(bytes.TrimSpace(text))
@@ -209,34 +209,34 @@ func (l *list) add(text []byte, e Entry) error {
 		return l.refuse(e.Line, e.Seed, err)
 	}
 	e.URL = u
-	e.Bare = urls.IsBare(e.Seed)
+	e.Bare = urls.IsSchemeless(e.Seed)
 	if err := l.entry(e); err != nil {
 		return err
 	}
-	return l.done()
+	return l.countEntry()
 }
 
 // refuse reports a wanted entry that is not a seed.
 func (l *list) refuse(line int64, text string, err error) error {
-	if err := l.tell(line, text, err); err != nil {
+	if err := l.reportBad(line, text, err); err != nil {
 		return err
 	}
-	return l.done()
+	return l.countEntry()
 }
 
-func (l *list) tell(line int64, text string, err error) error {
-	if refused := (*urls.Error)(nil); errors.As(err, &refused) {
-		text, err = refused.Input, refused.Reason
+func (l *list) reportBad(line int64, text string, err error) error {
+	if urlErr := (*urls.Error)(nil); errors.As(err, &urlErr) {
+		text, err = urlErr.Input, urlErr.Reason
 	} else {
 		text = withoutPassword(text)
 	}
-	return l.bad(BadLine{Line: line, Text: shown(text), Reason: crawl.CleanText(err.Error(), reasonBytesMax)})
+	return l.bad(BadLine{Line: line, Text: displayText(text), Reason: crawl.CleanText(err.Error(), reasonBytesMax)})
 }
 
-// done counts a wanted entry.
-func (l *list) done() error {
+// countEntry counts a wanted entry.
+func (l *list) countEntry() error {
 	if l.left--; l.left == 0 {
-		return errEnough
+		return errLimitReached
 	}
 	return nil
 }
@@ -255,8 +255,8 @@ func parse(seed string) (urls.URL, error) {
 		return urls.URL{}, errNumber
 	}
 	u, err := urls.ParseSeed(seed)
-	if errors.Is(err, urls.ErrScheme) && urls.IsBare(seed) {
-		return u, errNeither
+	if errors.Is(err, urls.ErrScheme) && urls.IsSchemeless(seed) {
+		return u, errInvalidSeed
 	}
 	return u, err
 }
@@ -278,8 +278,8 @@ func withoutPassword(text string) string {
 
 const ellipsis = "…"
 
-// shown returns a displayable text of limited length.
-func shown(text string) string {
+// displayText returns a displayable text of limited length.
+func displayText(text string) string {
 	clean := crawl.CleanText(strings.TrimSpace(text), textBytesMax+utf8.UTFMax)
 	if len(clean) <= textBytesMax {
 		return clean

@@ -35,7 +35,7 @@ func readTable(in *lines, o Options, l *list) error {
 		o.Column, o.RankColumn = "Domain", "GlobalRank"
 	default: // as set in the options
 	}
-	t := &table{records: records{in: in}, o: o, list: l, seed: unknown, rank: unknown}
+	t := &table{records: records{in: in}, o: o, list: l, seed: unknownColumn, rank: unknownColumn}
 	err := t.record(t.detect)
 	if err == nil {
 		err = t.begin()
@@ -54,14 +54,14 @@ func (t *table) record(scan func() error) error {
 	for {
 		line, size, err := t.in.peek(0)
 		switch {
-		case errors.Is(err, errLineLong):
-			err = skipLong(t.in, t.list)
-		case err == nil && isNothing(line):
+		case errors.Is(err, errLineTooLong):
+			err = refuseLongLine(t.in, t.list)
+		case err == nil && isIgnored(line):
 			t.in.take(size, 1)
 		case err == nil:
 			err = scan()
 			switch {
-			case errors.Is(err, errQuote), errors.Is(err, errQuoteOpen):
+			case errors.Is(err, errQuote), errors.Is(err, errUnclosedQuote):
 				err = t.skipBroken(err)
 			case err == nil && len(bytes.TrimSpace(t.text)) > 0:
 				return nil
@@ -85,7 +85,7 @@ func (t *table) skipBroken(reason error) error {
 		return err
 	}
 	t.in.take(size, 1)
-	if !t.list.wanted() {
+	if !t.list.isPastOffset() {
 		return nil
 	}
 	return t.list.refuse(number, head, reason)
@@ -98,11 +98,11 @@ func (t *table) detect() error {
 	if t.o.Source != seeds.CSV {
 		separators = ","
 	}
-	best, bestScore, broken := byte(0), -1, error(nil)
+	best, bestScore, scanErr := byte(0), -1, error(nil)
 	for _, separator := range []byte(separators) {
 		t.separator = separator
 		if err := t.scan(); err != nil {
-			broken = err
+			scanErr = err
 			continue
 		}
 		if score := t.score(); score > bestScore {
@@ -110,7 +110,7 @@ func (t *table) detect() error {
 		}
 	}
 	if bestScore < 0 {
-		return broken
+		return scanErr
 	}
 	t.separator = best
 	return t.scan()
@@ -134,14 +134,14 @@ func (t *table) next() error {
 	if err := t.record(t.scan); err != nil {
 		return err
 	}
-	if t.seed == unknown {
+	if t.seed == unknownColumn {
 		var err error
 		if t.seed, err = t.guess(); err != nil {
 			return err
 		}
 	}
 	number := t.in.number
-	if !t.list.wanted() {
+	if !t.list.isPastOffset() {
 		t.take()
 		return nil
 	}
@@ -162,7 +162,7 @@ func (t *table) next() error {
 
 // rankOf returns the rank of the scanned record, or 0.
 func (t *table) rankOf() int64 {
-	if t.rank == unknown || t.rank >= len(t.ends) {
+	if t.rank == unknownColumn || t.rank >= len(t.ends) {
 		return 0
 	}
 	rank, err := strconv.ParseInt(string(bytes.TrimSpace(t.field(t.rank))), 10, 64)
@@ -172,8 +172,8 @@ func (t *table) rankOf() int64 {
 	return max(rank, 0)
 }
 
-// unknown means an unknown or missing column.
-const unknown = -1
+// unknownColumn means an unknown or missing column.
+const unknownColumn = -1
 
 // The usual names of columns in the form of fold. The first match counts.
 var (
@@ -201,38 +201,38 @@ func (t *table) begin() error {
 
 // isHeader reports whether a first record has the requested names, or usual names and no seed.
 func (t *table) isHeader(first []string) bool {
-	for _, asked := range []string{t.o.Column, t.o.RankColumn} {
-		if asked != "" && !isColumnNumber(asked) && indexOf(first, asked) != unknown {
+	for _, requested := range []string{t.o.Column, t.o.RankColumn} {
+		if requested != "" && !isColumnNumber(requested) && indexOf(first, requested) != unknownColumn {
 			return true
 		}
 	}
-	named := slices.ContainsFunc(seedNames, func(name string) bool { return indexOf(first, name) != unknown })
+	named := slices.ContainsFunc(seedNames, func(name string) bool { return indexOf(first, name) != unknownColumn })
 	return named && likeliest(first) < certain
 }
 
 // find returns the column that an option requests, or else the first column with a usual name.
-func (t *table) find(option, asked string, usual, first []string) (int, error) {
-	if asked == "" {
-		for _, name := range usual {
-			if i := indexOf(t.header, name); i != unknown {
+func (t *table) find(option, requested string, usualNames, first []string) (int, error) {
+	if requested == "" {
+		for _, name := range usualNames {
+			if i := indexOf(t.header, name); i != unknownColumn {
 				return i, nil
 			}
 		}
-		return unknown, nil
+		return unknownColumn, nil
 	}
-	if isColumnNumber(asked) {
-		if n, err := strconv.Atoi(asked); err == nil && 1 <= n && n <= len(first) {
+	if isColumnNumber(requested) {
+		if n, err := strconv.Atoi(requested); err == nil && 1 <= n && n <= len(first) {
 			return n - 1, nil
 		}
-	} else if i := indexOf(t.header, asked); i != unknown {
+	} else if i := indexOf(t.header, requested); i != unknownColumn {
 		return i, nil
 	}
 	if t.o.Source != seeds.CSV {
-		return unknown, fmt.Errorf("%w: source %s: the list has no column %s; want another source, or a list with %s",
-			crawl.ErrInvalid, t.o.Source, asked, columnsOf[t.o.Source])
+		return unknownColumn, fmt.Errorf("%w: source %s: the list has no column %s; want another source, or a list with %s",
+			crawl.ErrInvalid, t.o.Source, requested, columnsOf[t.o.Source])
 	}
-	return unknown, fmt.Errorf("%w: %s %q: the list has no such column; want %s",
-		crawl.ErrInvalid, option, shown(asked), t.choices(len(first)))
+	return unknownColumn, fmt.Errorf("%w: %s %q: the list has no such column; want %s",
+		crawl.ErrInvalid, option, displayText(requested), t.choices(len(first)))
 }
 
 var columnsOf = map[seeds.Source]string{
@@ -248,7 +248,7 @@ func (t *table) guess() (int, error) {
 	}
 	likely := likeliest(fields)
 	if likely == unlikely {
-		return unknown, fmt.Errorf("%w: column: line %d of the list has no URL and no host; name the column: %s",
+		return unknownColumn, fmt.Errorf("%w: column: line %d of the list has no URL and no host; name the column: %s",
 			crawl.ErrInvalid, t.in.number, t.choices(len(fields)))
 	}
 	return slices.IndexFunc(fields, func(field string) bool { return likelihood(field) == likely }), nil
@@ -275,12 +275,12 @@ func (t *table) choices(count int) string {
 }
 
 func indexOf(fields []string, name string) int {
-	name = fold(name)
-	return slices.IndexFunc(fields, func(field string) bool { return fold(field) == name })
+	name = normalizeName(name)
+	return slices.IndexFunc(fields, func(field string) bool { return normalizeName(field) == name })
 }
 
-// fold normalizes spellings of a name, such as Root Domain and root_domain.
-func fold(name string) string {
+// normalizeName normalizes spellings of a name, such as Root Domain and root_domain.
+func normalizeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" _-", r) {
 			return -1
@@ -304,7 +304,7 @@ func likelihood(field string) int {
 	switch u, err := parse(field); {
 	case err != nil:
 		return unlikely
-	case !urls.IsBare(field), u.IsRegistered():
+	case !urls.IsSchemeless(field), u.IsRegistered():
 		return certain
 	default:
 		return possible

@@ -32,17 +32,17 @@ type Access struct {
 	By string
 }
 
-// tokenKept is the lifetime of the token in a browser.
-const tokenKept = 30 * 24 * time.Hour
+// tokenLifetime is the lifetime of the token in a browser.
+const tokenLifetime = 30 * 24 * time.Hour
 
-// who returns the author of a request, or an empty string without the right to make changes.
-func (s *Server) who(r *http.Request) string {
+// author returns the author of a request, or an empty string without the right to make changes.
+func (s *Server) author(r *http.Request) string {
 	by := ""
 	if s.Changes == nil {
 		return ""
 	}
 	if s.Access.UserHeader != "" {
-		by = crawl.CleanText(r.Header.Get(s.Access.UserHeader), crawl.ControlByMax-len(byPage))
+		by = crawl.CleanText(r.Header.Get(s.Access.UserHeader), crawl.ControlByMax-len(webPageSuffix))
 	}
 	if cookie, err := r.Cookie(tokenCookie(r)); err == nil && by == "" && s.hasToken(cookie.Value) {
 		by = s.Access.By
@@ -50,11 +50,11 @@ func (s *Server) who(r *http.Request) string {
 	if by == "" {
 		return ""
 	}
-	return by + byPage
+	return by + webPageSuffix
 }
 
-// byPage marks changes from the web page.
-const byPage = " (web page)"
+// webPageSuffix marks changes from the web page.
+const webPageSuffix = " (web page)"
 
 func (s *Server) hasToken(token string) bool {
 	return s.Access.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(s.Access.Token)) == 1
@@ -78,7 +78,7 @@ func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // without TLS on this machine, Secure would lose it
-		Name: tokenCookie(r), Value: s.Access.Token, Path: "/", MaxAge: int(tokenKept.Seconds()), HttpOnly: true,
+		Name: tokenCookie(r), Value: s.Access.Token, Path: "/", MaxAge: int(tokenLifetime.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteStrictMode,
 	})
 	q.Del("token")
@@ -101,28 +101,28 @@ type Changes interface {
 	RetryDomain(ctx context.Context, domain string) error
 }
 
-// formMost bounds a form, in bytes: a robots.txt may be 500 kB.
-const formMost = 1 << 20
+// maxFormBytes bounds a form, in bytes: a robots.txt may be 500 kB.
+const maxFormBytes = 1 << 20
 
 var (
-	errToken    = errors.New("the token is not valid any more: open the address that Mosey printed last")
-	errStranger = errors.New("the request came from a page of another site, which is not allowed")
-	errReadOnly = errors.New("this page is read-only: open the address with the token that Mosey printed")
+	errToken       = errors.New("the token is not valid any more: open the address that Mosey printed last")
+	errCrossOrigin = errors.New("the request came from a page of another site, which is not allowed")
+	errReadOnly    = errors.New("this page is read-only: open the address with the token that Mosey printed")
 )
 
 // change makes the change of a form. It returns the address of the page that shows it.
 type change func(s *Server, r *http.Request, by string) (back string, err error)
 
-// changed makes a change if its author may, and redirects to the page that shows it.
-func (s *Server) changed(do change) http.HandlerFunc {
+// handleChange makes a change if its author may, and redirects to the page that shows it.
+func (s *Server) handleChange(do change) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		by := s.who(r)
+		by := s.author(r)
 		if by == "" {
 			s.problem(w, r, errReadOnly)
 			return
 		}
 		if err := r.ParseForm(); err != nil {
-			s.problem(w, r, fmt.Errorf("%w: the form cannot be read: %w", errAsked, err))
+			s.problem(w, r, fmt.Errorf("%w: the form cannot be read: %w", errBadRequest, err))
 			return
 		}
 		back, err := do(s, r, by)
@@ -135,21 +135,21 @@ func (s *Server) changed(do change) http.HandlerFunc {
 	}
 }
 
-type asked struct {
-	do, reason string
-	until      time.Time
+type changeForm struct {
+	action, reason string
+	until          time.Time
 }
 
-// readAsked parses the common fields. needsReason lists the actions that require a reason.
-func readAsked(r *http.Request, now time.Time, needsReason ...string) (a asked, err error) {
-	a.do, a.reason = r.PostForm.Get("do"), strings.TrimSpace(r.PostForm.Get("reason"))
-	if a.reason == "" && slices.Contains(needsReason, a.do) {
-		return a, fmt.Errorf("%w: reason: want one, so that others can read it later", errAsked)
+// readChangeForm parses the common fields. needsReason lists the actions that require a reason.
+func readChangeForm(r *http.Request, now time.Time, needsReason ...string) (a changeForm, err error) {
+	a.action, a.reason = r.PostForm.Get("do"), strings.TrimSpace(r.PostForm.Get("reason"))
+	if a.reason == "" && slices.Contains(needsReason, a.action) {
+		return a, fmt.Errorf("%w: reason: want one, so that others can read it later", errBadRequest)
 	}
 	if span := strings.TrimSpace(r.PostForm.Get("for")); span != "" {
 		d, err := time.ParseDuration(span)
 		if err != nil || d <= 0 {
-			return a, fmt.Errorf("%w: for %q: want a duration, such as 12h", errAsked, span)
+			return a, fmt.Errorf("%w: for %q: want a duration, such as 12h", errBadRequest, span)
 		}
 		a.until = now.Add(d)
 	}
@@ -158,11 +158,11 @@ func readAsked(r *http.Request, now time.Time, needsReason ...string) (a asked, 
 
 func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 	name := r.PathValue("name")
-	a, err := readAsked(r, s.Now(), string(crawl.ChangePause))
+	a, err := readChangeForm(r, s.Now(), string(crawl.ChangePause))
 	if err != nil {
 		return "", err
 	}
-	c := crawl.RunChange{Action: crawl.RunAction(a.do), Reason: a.reason, Until: a.until, SetBy: by}
+	c := crawl.RunChange{Action: crawl.RunAction(a.action), Reason: a.reason, Until: a.until, SetBy: by}
 	switch c.Action {
 	case crawl.ChangePause, crawl.ChangeStop, crawl.ChangeResume:
 	case crawl.ChangeSet:
@@ -170,10 +170,10 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 			err = politeness.ValidateSettings(c.Settings)
 		}
 		if err != nil {
-			return "", fmt.Errorf("%w: %w", errAsked, err)
+			return "", fmt.Errorf("%w: %w", errBadRequest, err)
 		}
 	default:
-		return "", fmt.Errorf("%w: unknown action %q for a run", errAsked, a.do)
+		return "", fmt.Errorf("%w: unknown action %q for a run", errBadRequest, a.action)
 	}
 	err = s.Changes.ChangeRun(r.Context(), name, c)
 	s.progress.forget(name)
@@ -193,9 +193,9 @@ func lines(text string) []string {
 
 func changeURL(s *Server, r *http.Request, _ string) (back string, err error) {
 	if do := r.PostForm.Get("do"); do != "crawl" {
-		return "", fmt.Errorf("%w: unknown action %q for a page", errAsked, do)
+		return "", fmt.Errorf("%w: unknown action %q for a page", errBadRequest, do)
 	}
-	u, err := s.urlNamed(r.Context(), r.PostForm.Get("u"))
+	u, err := s.requestedURL(r.Context(), r.PostForm.Get("u"))
 	if err != nil {
 		return "", err
 	}
@@ -220,12 +220,12 @@ func changeDomain(s *Server, r *http.Request, by string) (back string, err error
 }
 
 func (s *Server) decide(r *http.Request, domain, by string) error {
-	a, err := readAsked(r, s.Now(), doPause, doBlock)
+	a, err := readChangeForm(r, s.Now(), doPause, doBlock)
 	if err != nil {
 		return err
 	}
 	c := crawl.Control{Reason: a.reason, SetBy: by}
-	switch a.do {
+	switch a.action {
 	case doPause:
 		c.Type, c.Until = crawl.ControlPause, a.until
 	case doBlock:
@@ -236,11 +236,11 @@ func (s *Server) decide(r *http.Request, domain, by string) error {
 			return err
 		}
 	case doRetry:
-		return unlessDone(s.Changes.RetryDomain(r.Context(), domain))
+		return ignoreDone(s.Changes.RetryDomain(r.Context(), domain))
 	case doLift:
 		return s.lift(r, domain, by)
 	default:
-		return fmt.Errorf("%w: unknown action %q for a domain", errAsked, a.do)
+		return fmt.Errorf("%w: unknown action %q for a domain", errBadRequest, a.action)
 	}
 	if err := c.Validate(s.Now()); err != nil {
 		return err
@@ -255,7 +255,7 @@ func readDelay(text string) (json.RawMessage, error) {
 		err = politeness.ValidateSettings(set)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errAsked, err)
+		return nil, fmt.Errorf("%w: %w", errBadRequest, err)
 	}
 	return json.Marshal(crawl.Millis(time.Duration(*set.Delay)))
 }
@@ -263,21 +263,21 @@ func readDelay(text string) (json.RawMessage, error) {
 func (s *Server) lift(r *http.Request, domain, by string) error {
 	kinds := r.PostForm["kind"]
 	if len(kinds) == 0 {
-		return fmt.Errorf("%w: kind: want the kind of the setting to undo", errAsked)
+		return fmt.Errorf("%w: kind: want the kind of the setting to undo", errBadRequest)
 	}
 	all := make([]crawl.ControlType, len(kinds))
 	for i, kind := range kinds {
 		if !slices.Contains(crawl.ControlTypes, crawl.ControlType(kind)) {
-			return fmt.Errorf("%w: kind %q: want one of %v", errAsked, kind, crawl.ControlTypes)
+			return fmt.Errorf("%w: kind %q: want one of %v", errBadRequest, kind, crawl.ControlTypes)
 		}
 		all[i] = crawl.ControlType(kind)
 	}
 	defer s.lists.forgetAll()
-	return unlessDone(s.Changes.LiftControls(r.Context(), domain, by, all...))
+	return ignoreDone(s.Changes.LiftControls(r.Context(), domain, by, all...))
 }
 
-// unlessDone ignores that somebody has already made a change.
-func unlessDone(err error) error {
+// ignoreDone ignores that somebody has already made a change.
+func ignoreDone(err error) error {
 	if errors.Is(err, crawl.ErrNotFound) {
 		return nil
 	}
@@ -287,8 +287,8 @@ func unlessDone(err error) error {
 // changeDomains makes the same change to many domains.
 func changeDomains(s *Server, r *http.Request, by string) (back string, err error) {
 	names := r.PostForm["domain"]
-	if len(names) == 0 || len(names) > domainsShown {
-		return "", fmt.Errorf("%w: %d domains are selected: want 1 to %d", errAsked, len(names), domainsShown)
+	if len(names) == 0 || len(names) > maxDomains {
+		return "", fmt.Errorf("%w: %d domains are selected: want 1 to %d", errBadRequest, len(names), maxDomains)
 	}
 	for i, text := range names {
 		if names[i], err = urls.ReadDomain(text); err != nil {
@@ -302,7 +302,7 @@ func changeDomains(s *Server, r *http.Request, by string) (back string, err erro
 	}
 	query, err := url.ParseQuery(r.PostForm.Get("query"))
 	if err != nil {
-		return "", fmt.Errorf("%w: query: %w", errAsked, err)
+		return "", fmt.Errorf("%w: query: %w", errBadRequest, err)
 	}
 	return "/domains?" + cmp.Or(query.Encode(), "sort="), nil
 }

@@ -31,10 +31,10 @@ type DomainView struct {
 	UI      string               `json:"temporal_ui,omitempty"`
 	// Codes counts the attempts of History by status code, the most frequent first. Slowest holds
 	// the slowest, and Failing the latest failed attempts.
-	Codes    []CodeCount    `json:"status_codes,omitempty"`
-	Slowest  []report.Crawl `json:"-"`
-	Failing  []report.Crawl `json:"-"`
-	Attempts int            `json:"-"` // the number to show
+	Codes    []CodeCount      `json:"status_codes,omitempty"`
+	Slowest  []report.Attempt `json:"-"`
+	Failing  []report.Attempt `json:"-"`
+	Attempts int              `json:"-"` // the number to show
 }
 
 func (s *Server) domain(r *http.Request) (view, error) {
@@ -70,7 +70,7 @@ type CodeCount struct {
 	N    int `json:"attempts"`
 }
 
-const worstShown = 5
+const maxWorstAttempts = 5
 
 // sum sets Codes, Slowest and Failing.
 func (v *DomainView) sum() {
@@ -81,7 +81,7 @@ func (v *DomainView) sum() {
 		}
 		codes[a.StatusCode]++
 		v.Slowest = append(v.Slowest, a)
-		if outcomeClass(a.Outcome) == "bad" && len(v.Failing) < worstShown {
+		if outcomeClass(a.Outcome) == "bad" && len(v.Failing) < maxWorstAttempts {
 			v.Failing = append(v.Failing, a)
 		}
 	}
@@ -89,8 +89,8 @@ func (v *DomainView) sum() {
 		v.Codes = append(v.Codes, CodeCount{code, n})
 	}
 	slices.SortFunc(v.Codes, func(a, b CodeCount) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Code, b.Code)) })
-	slices.SortStableFunc(v.Slowest, func(a, b report.Crawl) int { return cmp.Compare(b.Duration, a.Duration) })
-	v.Slowest = v.Slowest[:min(len(v.Slowest), worstShown)]
+	slices.SortStableFunc(v.Slowest, func(a, b report.Attempt) int { return cmp.Compare(b.Duration, a.Duration) })
+	v.Slowest = v.Slowest[:min(len(v.Slowest), maxWorstAttempts)]
 }
 
 // DomainsView is a list of domains.
@@ -110,34 +110,34 @@ type DomainsView struct {
 	Statuses []crawl.DomainStatus `json:"-"`
 }
 
-// domainsShown bounds a list of domains, and the domains of a change.
-const domainsShown = 100
+// maxDomains bounds a list of domains, and the domains of a change.
+const maxDomains = 100
 
 func domainQuery(r *http.Request) (q report.DomainQuery, err error) {
 	q = report.DomainQuery{
 		Status: crawl.DomainStatus(r.FormValue("status")), Source: r.FormValue("source"), Language: r.FormValue("lang"),
-		Waits: reasons.Reason(r.FormValue("waits")),
-		Due:   r.FormValue("due") != "", Sort: cmp.Or(r.FormValue("sort"), report.DomainSorts[0]), Limit: domainsShown,
+		WaitReason: reasons.Reason(r.FormValue("waits")),
+		Due:        r.FormValue("due") != "", Sort: cmp.Or(r.FormValue("sort"), report.DomainSorts[0]), Limit: maxDomains,
 	}
 	if text := strings.TrimSpace(r.FormValue("errors")); text != "" {
 		percent, err := strconv.ParseFloat(text, 32)
 		if err != nil || !(percent >= 0 && percent <= 100) {
-			return q, fmt.Errorf("%w: errors %q: want a percentage from 0 to 100", errAsked, text)
+			return q, fmt.Errorf("%w: errors %q: want a percentage from 0 to 100", errBadRequest, text)
 		}
 		q.Errors = float32(math.Round(10*percent) / 1000) // to the tenth of a per cent that is shown
 	}
 	if text := strings.TrimSpace(r.FormValue("rank")); text != "" {
 		if q.Rank, err = strconv.Atoi(text); err != nil || q.Rank < 1 || q.Rank > math.MaxInt32 {
-			return q, fmt.Errorf("%w: rank %q: want 1 or more", errAsked, text)
+			return q, fmt.Errorf("%w: rank %q: want 1 or more", errBadRequest, text)
 		}
 	}
 	if q.Language != "" {
-		if _, err := tags.Asked(q.Language); err != nil {
+		if _, err := tags.ParseRange(q.Language); err != nil {
 			return q, err
 		}
 	}
 	if err := q.Check(); err != nil {
-		return q, fmt.Errorf("%w: %w", errAsked, err)
+		return q, fmt.Errorf("%w: %w", errBadRequest, err)
 	}
 	return q, nil
 }
@@ -155,7 +155,7 @@ func (s *Server) domains(r *http.Request) (view, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, at, err := s.lists.of(r.Context(), fmt.Sprintf("%+v", q), func(ctx context.Context) ([]report.DomainListing, error) {
+	all, at, err := s.lists.get(r.Context(), fmt.Sprintf("%+v", q), func(ctx context.Context) ([]report.DomainListing, error) {
 		return s.Counts.Domains(ctx, q)
 	})
 	if err != nil {
@@ -169,8 +169,8 @@ func (s *Server) domains(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v.Sentence = explain.Count(int64(len(all)), "domain") + ", sorted by " + q.Sort + "."
-	if len(all) == domainsShown {
-		v.Sentence = fmt.Sprintf("The first %d domains, sorted by %s.", domainsShown, q.Sort)
+	if len(all) == maxDomains {
+		v.Sentence = fmt.Sprintf("The first %d domains, sorted by %s.", maxDomains, q.Sort)
 	}
 	return v, nil
 }

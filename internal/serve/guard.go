@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// pageSpan limits the time for a page; each statement has its own limit.
-	pageSpan = 10 * time.Second
-	// uploadSpan limits the time to receive an upload and to respond.
-	uploadSpan = 20 * time.Second
-	// formsMost limits the concurrent forms without a token.
-	formsMost = 4
+	// pageTimeout limits the time for a page; each statement has its own limit.
+	pageTimeout = 10 * time.Second
+	// uploadTimeout limits the time to receive an upload and to respond.
+	uploadTimeout = 20 * time.Second
+	// maxForms limits the concurrent forms without a token.
+	maxForms = 4
 )
 
 // policy lets a page load only our files, and prevents scripts from converting text to markup.
@@ -31,7 +31,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 // other sites (CSRF).
 func (s *Server) guard(next http.Handler) http.Handler {
 	ours := http.NewCrossOriginProtection()
-	ours.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errStranger) }))
+	ours.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.problem(w, r, errCrossOrigin) }))
 	next = ours.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -40,7 +40,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if !s.named(r.Host) {
+		if !s.isServerName(r.Host) {
 			host := strconv.Quote(r.Host)
 			http.Error(w, host+" is not a name of this page: use localhost, or start Mosey with --web-host "+host, http.StatusMisdirectedRequest)
 			return
@@ -52,45 +52,46 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r) // which bounds itself
 			return
 		}
-		ctx, cancel := s.bounded(w, r)
+		ctx, cancel := s.withLimits(w, r)
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
-// bounded limits the time for a request and the size of its body. It drops the body of a GET, which
-// FormValue would read into memory.
-func (s *Server) bounded(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
+// withLimits limits the time for a request and the size of its body. It drops the body of a GET,
+// which FormValue would read into memory.
+func (s *Server) withLimits(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		r.Body = http.NoBody
-		return context.WithTimeout(r.Context(), pageSpan)
+		return context.WithTimeout(r.Context(), pageTimeout)
 	}
-	span, most := pageSpan, int64(formMost)
+	timeout, maxBytes := pageTimeout, int64(maxFormBytes)
 	if r.URL.Path == "/images" {
-		span, most = s.uploadSpan, uploadMost
+		timeout, maxBytes = s.uploadTimeout, maxUploadBytes
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, most)
-	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(span)); err != nil {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBytes)
+	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		s.Logger.Warn("could not set the read deadline of a form", "error", err)
 	}
-	return context.WithTimeout(r.Context(), span)
+	return context.WithTimeout(r.Context(), timeout)
 }
 
-// admitted limits the concurrent forms without a token.
-func (s *Server) admitted(next http.HandlerFunc) http.HandlerFunc {
+// limitForms limits the concurrent forms without a token.
+func (s *Server) limitForms(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case s.forms <- struct{}{}:
 			defer func() { <-s.forms }()
 			next(w, r)
 		default:
-			s.problem(w, r, errFull)
+			s.problem(w, r, errTooManyUploads)
 		}
 	}
 }
 
-// named reports whether a host is a name of this server: an address, localhost, or one of Hosts.
-func (s *Server) named(host string) bool {
+// isServerName reports whether a host is a name of this server: an address, localhost, or one of
+// Hosts.
+func (s *Server) isServerName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -100,44 +101,44 @@ func (s *Server) named(host string) bool {
 
 // Limits of public searches.
 const (
-	searchesAtOnce = 4 // for all clients
-	searchWait     = 2 * time.Second
-	searchesEach   = 2  // a second, for an address
-	searchesBurst  = 20 // for an address
-	addressesKept  = 10_000
-	addressIdle    = time.Minute
+	maxConcurrentSearches = 4 // for all clients
+	searchWaitTimeout     = 2 * time.Second
+	searchesPerSecond     = 2  // a second, for an address
+	searchesBurst         = 20 // for an address
+	maxAddresses          = 10_000
+	addressIdleTimeout    = time.Minute
 )
 
 // limits bounds public searches. A proxy on this machine must limit its own clients.
 type limits struct {
-	atOnce  chan struct{}
-	clients *otter.Cache[netip.Prefix, *rate.Limiter]
+	concurrent chan struct{}
+	clients    *otter.Cache[netip.Prefix, *rate.Limiter]
 }
 
 func newLimits() (*limits, error) {
 	clients, err := otter.New(&otter.Options[netip.Prefix, *rate.Limiter]{
-		MaximumSize: addressesKept, ExpiryCalculator: otter.ExpiryAccessing[netip.Prefix, *rate.Limiter](addressIdle),
+		MaximumSize: maxAddresses, ExpiryCalculator: otter.ExpiryAccessing[netip.Prefix, *rate.Limiter](addressIdleTimeout),
 	})
-	return &limits{make(chan struct{}, searchesAtOnce), clients}, err
+	return &limits{make(chan struct{}, maxConcurrentSearches), clients}, err
 }
 
-// limited calls next within the limits.
-func (l *limits) limited(next http.Handler) http.Handler {
+// limit calls next within the limits.
+func (l *limits) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/static/") {
 			next.ServeHTTP(w, r) // which every page has
 			return
 		}
-		if !l.may(r.RemoteAddr) {
+		if !l.allow(r.RemoteAddr) {
 			w.Header().Set("Retry-After", "10")
 			http.Error(w, "you have sent too many requests: wait ten seconds", http.StatusTooManyRequests)
 			return
 		}
-		timer := time.NewTimer(searchWait)
+		timer := time.NewTimer(searchWaitTimeout)
 		defer timer.Stop()
 		select {
-		case l.atOnce <- struct{}{}:
-			defer func() { <-l.atOnce }()
+		case l.concurrent <- struct{}{}:
+			defer func() { <-l.concurrent }()
 			next.ServeHTTP(w, r)
 		case <-timer.C:
 			w.Header().Set("Retry-After", "10")
@@ -147,8 +148,8 @@ func (l *limits) limited(next http.Handler) http.Handler {
 	})
 }
 
-// may reports whether an address may make another request.
-func (l *limits) may(remote string) bool {
+// allow reports whether an address may make another request.
+func (l *limits) allow(remote string) bool {
 	host, _, _ := net.SplitHostPort(remote)
 	ip, err := netip.ParseAddr(host)
 	if err != nil || ip.IsLoopback() {
@@ -164,7 +165,7 @@ func (l *limits) may(remote string) bool {
 		return true
 	}
 	limiter, _ := l.clients.ComputeIfAbsent(prefix, func() (*rate.Limiter, bool) {
-		return rate.NewLimiter(searchesEach, searchesBurst), false
+		return rate.NewLimiter(searchesPerSecond, searchesBurst), false
 	})
 	return limiter.Allow()
 }

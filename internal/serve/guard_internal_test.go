@@ -15,7 +15,7 @@ func TestSearchesAreLimited(t *testing.T) {
 	t.Parallel()
 	l, err := newLimits()
 	require.NoError(t, err)
-	handler := l.limited(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	handler := l.limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	at := "/search?q=a"
 	asked := func(remote string) (status int, again string) {
 		t.Helper()

@@ -27,8 +27,8 @@ type Pictures interface {
 }
 
 const (
-	imagesShown = 100
-	uploadMost  = 20 << 20 // bytes of a picture to compare
+	maxImages      = 100
+	maxUploadBytes = 20 << 20 // bytes of a picture to compare
 )
 
 // ImagesView is a list of images.
@@ -68,7 +68,7 @@ func (s *Server) images(r *http.Request) (view, error) {
 		return v, s.imagesLike(r, v, strings.ToLower(r.FormValue("similar")))
 	case r.FormValue("of") == "copies", r.FormValue("of") == "alike":
 		v.Of = r.FormValue("of")
-		if v.Copies, err = s.Store.ImageCopies(r.Context(), v.Of == "alike", imagesShown); err != nil {
+		if v.Copies, err = s.Store.ImageCopies(r.Context(), v.Of == "alike", maxImages); err != nil {
 			return nil, err
 		}
 		v.Sentence = "No image has duplicates."
@@ -77,9 +77,9 @@ func (s *Server) images(r *http.Request) (view, error) {
 		}
 		return v, nil
 	}
-	f := report.ImageFilter{Most: imagesShown, Format: crawl.ImageFormat(r.FormValue("format"))}
+	f := report.ImageFilter{Limit: maxImages, Format: crawl.ImageFormat(r.FormValue("format"))}
 	if f.Format != "" && !slices.Contains(crawl.ImageFormats, f.Format) {
-		return nil, fmt.Errorf("%w: format %q: want one of %v", errAsked, f.Format, crawl.ImageFormats)
+		return nil, fmt.Errorf("%w: format %q: want one of %v", errBadRequest, f.Format, crawl.ImageFormats)
 	}
 	if name := r.FormValue("domain"); name != "" {
 		v.Domain = name
@@ -93,7 +93,7 @@ func (s *Server) images(r *http.Request) (view, error) {
 	}
 	v.Domain = f.Domain
 	for _, row := range rows {
-		v.Images = append(v.Images, shownImage(row))
+		v.Images = append(v.Images, newImageShown(row))
 	}
 	v.Sentence = "No images yet: crawl with --images."
 	if len(rows) > 0 {
@@ -102,7 +102,7 @@ func (s *Server) images(r *http.Request) (view, error) {
 	return v, nil
 }
 
-func shownImage(r report.ImageRow) ImageShown {
+func newImageShown(r report.ImageRow) ImageShown {
 	return ImageShown{
 		SHA256: r.SHA256, URL: r.URL, Source: r.Source, Words: explain.OneLine(cmp.Or(r.Alt, r.Caption)),
 		Facts:   fmt.Sprintf("%d×%d %s, %s", r.Width, r.Height, r.Format, explain.Size(r.Bytes)),
@@ -113,7 +113,7 @@ func shownImage(r report.ImageRow) ImageShown {
 // imagesLike finds the images similar to a known one.
 func (s *Server) imagesLike(r *http.Request, v *ImagesView, sha256 string) error {
 	if !sha256Digits.MatchString(sha256) {
-		return fmt.Errorf("%w: similar %q: want the SHA-256 of an image, 64 hexadecimal digits", errAsked, sha256)
+		return fmt.Errorf("%w: similar %q: want the SHA-256 of an image, 64 hexadecimal digits", errBadRequest, sha256)
 	}
 	known, err := s.Store.ImageHash(r.Context(), sha256, "")
 	if err != nil {
@@ -126,25 +126,25 @@ func (s *Server) imagesLike(r *http.Request, v *ImagesView, sha256 string) error
 func (s *Server) imagesLikeUpload(r *http.Request, v *ImagesView) error {
 	file, size, err := uploaded(r, "picture")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errSlow
+		return errUploadTooSlow
 	}
 	if err != nil {
-		return fmt.Errorf("%w: picture: want a file of at most %s: %w", errAsked, explain.Size(uploadMost), err)
+		return fmt.Errorf("%w: picture: want a file of at most %s: %w", errBadRequest, explain.Size(maxUploadBytes), err)
 	}
 	defer discard(file)
 	content, err := s.Pictures.Read(r.Context(), file, size)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errAsked, err)
+		return fmt.Errorf("%w: %w", errBadRequest, err)
 	}
 	return s.imagesNear(r, v, content)
 }
 
-// formHeadMost bounds the part of a form before its file, which is read into memory.
-const formHeadMost = 64 << 10
+// maxFormHeadBytes bounds the part of a form before its file, which is read into memory.
+const maxFormHeadBytes = 64 << 10
 
 // uploaded writes the file in a form field to a temporary file. The caller discards it.
 func uploaded(r *http.Request, field string) (file *os.File, size int64, err error) {
-	body := &io.LimitedReader{R: r.Body, N: formHeadMost}
+	body := &io.LimitedReader{R: r.Body, N: maxFormHeadBytes}
 	r.Body = io.NopCloser(body)
 	form, err := r.MultipartReader()
 	if err != nil {
@@ -160,7 +160,7 @@ func uploaded(r *http.Request, field string) (file *os.File, size int64, err err
 	if file, err = os.CreateTemp("", "mosey-upload-*"); err != nil {
 		return nil, 0, err
 	}
-	body.N = uploadMost
+	body.N = maxUploadBytes
 	if size, err = io.Copy(file, part); err != nil {
 		discard(file)
 		return nil, 0, err
@@ -177,16 +177,16 @@ func (s *Server) imagesNear(r *http.Request, v *ImagesView, to crawl.ImageConten
 	v.Of = "similar"
 	switch {
 	case to.PHash == nil:
-		return fmt.Errorf("%w: the image cannot be compared: %s", errAsked, cmp.Or(to.Undecoded, "it was forgotten"))
+		return fmt.Errorf("%w: the image cannot be compared: %s", errBadRequest, cmp.Or(to.Undecoded, "it was forgotten"))
 	case to.Flat:
-		return fmt.Errorf("%w: the image has too little detail to compare it", errAsked)
+		return fmt.Errorf("%w: the image has too little detail to compare it", errBadRequest)
 	}
-	near, err := s.Store.ImagesNear(r.Context(), to, report.ImageDistanceMax, imagesShown)
+	near, err := s.Store.SimilarImages(r.Context(), to, report.ImageDistanceMax, maxImages)
 	if err != nil {
 		return err
 	}
 	for _, n := range near {
-		one := shownImage(n.ImageRow)
+		one := newImageShown(n.ImageRow)
 		one.Distance = &n.Distance
 		v.Images = append(v.Images, one)
 	}

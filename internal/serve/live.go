@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	eventEvery = 3 * time.Second
-	eventsSpan = 10 * time.Minute // until the browser connects again
-	eventsMost = 20               // concurrent streams
-	liveShown  = 100
+	eventInterval     = 3 * time.Second
+	maxStreamDuration = 10 * time.Minute // until the browser connects again
+	maxEventStreams   = 20               // concurrent streams
+	maxLiveAttempts   = 100
 )
 
 // LiveView holds the latest attempts of all domains, the newest first.
@@ -26,13 +26,13 @@ type LiveView struct {
 
 // LiveAttempt is an attempt. Text describes its end.
 type LiveAttempt struct {
-	report.Crawl
+	report.Attempt
 
 	Text string `json:"text"`
 }
 
 func (s *Server) live(r *http.Request) (view, error) {
-	crawls, err := s.Store.History(r.Context(), "", "", time.Time{}, liveShown)
+	crawls, err := s.Store.History(r.Context(), "", "", time.Time{}, maxLiveAttempts)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,10 @@ func (s *Server) live(r *http.Request) (view, error) {
 // events sends the page's JSON repeatedly, as server-sent events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 	select {
-	case s.watching <- struct{}{}:
-		defer func() { <-s.watching }()
+	case s.eventStreams <- struct{}{}:
+		defer func() { <-s.eventStreams }()
 	default:
-		s.answer(w, http.StatusServiceUnavailable, map[string]string{"error": "too many readers receive updates: reload the page to update it"})
+		s.writeJSON(w, http.StatusServiceUnavailable, map[string]string{"error": "too many readers receive updates: reload the page to update it"})
 		return
 	}
 	control := http.NewResponseController(w)
@@ -66,20 +66,20 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not delay events
-	ticker := time.NewTicker(eventEvery)
+	ticker := time.NewTicker(eventInterval)
 	defer ticker.Stop()
-	for end := time.Now().Add(eventsSpan); time.Now().Before(end); {
+	for end := time.Now().Add(maxStreamDuration); time.Now().Before(end); {
 		v, err := s.load(r, p)
 		if err != nil {
-			_, why := s.status(err)
-			v = &head{Sentence: why, Now: s.Now(), Notice: s.notice(r.Context())}
+			_, reason := s.status(err)
+			v = &head{Sentence: reason, Now: s.Now(), Notice: s.notice(r.Context())}
 		}
 		data, err := json.Marshal(v)
 		if err != nil {
 			s.Logger.Error("could not load a live update", "page", p.name, "error", err)
 			return
 		}
-		if err := control.SetWriteDeadline(time.Now().Add(pageSpan)); err != nil {
+		if err := control.SetWriteDeadline(time.Now().Add(pageTimeout)); err != nil {
 			return
 		}
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {

@@ -21,10 +21,10 @@ import (
 func openAPI(searchOnly bool) ([]byte, error) {
 	paths := make(map[string]any)
 	for _, p := range pages {
-		if searchOnly && !p.open {
+		if searchOnly && !p.isPublic {
 			continue
 		}
-		schema, err := jsonschema.ForType(reflect.TypeOf(p.shows).Elem(), &jsonschema.ForOptions{TypeSchemas: textTypes})
+		schema, err := jsonschema.ForType(reflect.TypeOf(p.viewType).Elem(), &jsonschema.ForOptions{TypeSchemas: textTypes})
 		if err != nil {
 			return nil, fmt.Errorf("describe %s: %w", p.name, err)
 		}
@@ -32,8 +32,8 @@ func openAPI(searchOnly bool) ([]byte, error) {
 		paths["/api/"+p.api] = map[string]any{"get": map[string]any{
 			"operationId": p.name, "summary": p.title, "parameters": parameters(p),
 			"responses": map[string]any{
-				"200":     answerOf("the contents of the page", schema),
-				"default": answerOf("the error", problemSchema),
+				"200":     responseOf("the contents of the page", schema),
+				"default": responseOf("the error", problemSchema),
 			},
 		}}
 	}
@@ -74,8 +74,8 @@ func loosen(s *jsonschema.Schema) {
 	loosen(s.AdditionalProperties)
 }
 
-func answerOf(says string, schema *jsonschema.Schema) map[string]any {
-	return map[string]any{"description": says, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
+func responseOf(text string, schema *jsonschema.Schema) map[string]any {
+	return map[string]any{"description": text, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
 }
 
 var pathParams = regexp.MustCompile(`\{(\w+)\}`)

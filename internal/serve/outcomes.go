@@ -14,8 +14,8 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-// over is a span of time until now, in steps.
-type over struct {
+// timeSpan is a span of time until now, in steps.
+type timeSpan struct {
 	Name, Words string
 	step        time.Duration
 	steps       int
@@ -23,52 +23,52 @@ type over struct {
 	each        int // steps between two labels
 }
 
-// overs lists the spans to choose from; the first is the default.
-var overs = []over{
+// timeSpans lists the spans to choose from; the first is the default.
+var timeSpans = []timeSpan{
 	{"1h", "the last hour", time.Minute, 60, "15:04", 10},
 	{"1d", "the last day", 15 * time.Minute, 96, "15:04", 16},
 	{"30d", "the last 30 days", 12 * time.Hour, 60, "01-02", 10},
 }
 
-var spanParam = []string{"span", "the time span of the outcomes: " + overNames()}
+var spanParam = []string{"span", "the time span of the outcomes: " + timeSpanNames()}
 
-func overNames() string {
-	names := make([]string, len(overs))
-	for i, o := range overs {
+func timeSpanNames() string {
+	names := make([]string, len(timeSpans))
+	for i, o := range timeSpans {
 		names[i] = o.Name
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-func overNamed(r *http.Request) (over, error) {
-	name := cmp.Or(r.FormValue("span"), overs[0].Name)
-	for _, o := range overs {
+func requestedTimeSpan(r *http.Request) (timeSpan, error) {
+	name := cmp.Or(r.FormValue("span"), timeSpans[0].Name)
+	for _, o := range timeSpans {
 		if o.Name == name {
 			return o, nil
 		}
 	}
-	return over{}, fmt.Errorf("%w: span %q: want one of %s", errAsked, name, overNames())
+	return timeSpan{}, fmt.Errorf("%w: span %q: want one of %s", errBadRequest, name, timeSpanNames())
 }
 
 // Over holds outcomes over time.
 type Over struct {
-	report.OutcomesOver
+	report.OutcomeSeries
 
 	Name string `json:"span"`
 	// Picture is the address of the chart.
 	Picture string `json:"-"`
 
-	of over
+	span timeSpan
 }
 
 // Words describes the span of time.
-func (o Over) Words() string { return o.of.Words }
+func (o Over) Words() string { return o.span.Words }
 
 // Outcomes lists the outcomes that occurred, in their order.
 func (o Over) Outcomes() (all []crawl.Outcome) {
 	for _, outcome := range (report.Totals{}).Outcomes() {
-		if slices.ContainsFunc(o.Spans, func(in report.OutcomesIn) bool { return in.Outcomes[outcome.Outcome] > 0 }) {
+		if slices.ContainsFunc(o.Spans, func(in report.OutcomeSpan) bool { return in.Outcomes[outcome.Outcome] > 0 }) {
 			all = append(all, outcome.Outcome)
 		}
 	}
@@ -76,21 +76,21 @@ func (o Over) Outcomes() (all []crawl.Outcome) {
 }
 
 // Latest returns the spans, the latest first.
-func (o Over) Latest() []report.OutcomesIn {
+func (o Over) Latest() []report.OutcomeSpan {
 	all := slices.Clone(o.Spans)
 	slices.Reverse(all)
-	return slices.DeleteFunc(all, func(in report.OutcomesIn) bool { return len(in.Outcomes) == 0 })
+	return slices.DeleteFunc(all, func(in report.OutcomeSpan) bool { return len(in.Outcomes) == 0 })
 }
 
 // over reads the outcomes of a run in the requested span, or of all runs if runID is 0.
 func (s *Server) over(r *http.Request, runID int64, path string) (v Over, err error) {
-	o, err := overNamed(r)
+	o, err := requestedTimeSpan(r)
 	if err != nil {
 		return v, err
 	}
 	since := s.Now().UTC().Truncate(o.step).Add(-time.Duration(o.steps-1) * o.step)
-	v = Over{Name: o.Name, Picture: path + "?span=" + o.Name, of: o}
-	v.OutcomesOver, err = s.Store.Outcomes(r.Context(), runID, since, o.step, o.steps)
+	v = Over{Name: o.Name, Picture: path + "?span=" + o.Name, span: o}
+	v.OutcomeSeries, err = s.Store.Outcomes(r.Context(), runID, since, o.step, o.steps)
 	return v, err
 }
 
@@ -119,39 +119,39 @@ var classes = []legend{{Class: "good", Text: "success"}, {Class: "refused", Text
 func columnsOf(v Over, now time.Time) columns {
 	c := columns{
 		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,
-		Legend: placed(slices.Clone(classes)), Zone: now.Format("MST"),
+		Legend: placeLegend(slices.Clone(classes)), Zone: now.Format("MST"),
 	}
-	most, all := int64(1), int64(0)
+	limit, all := int64(1), int64(0)
 	for _, in := range v.Spans {
-		most, all = max(most, in.Attempts()), all+in.Attempts()
+		limit, all = max(limit, in.Attempts()), all+in.Attempts()
 	}
-	c.Most = number(most)
-	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.", explain.Count(all, "attempt"), v.Words(), c.Most, explain.Roughly(v.of.step))
-	wide := float64(c.Right-c.Left) / float64(max(len(v.Spans), 1))
+	c.Most = number(limit)
+	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.", explain.Count(all, "attempt"), v.Words(), c.Most, explain.ApproxDuration(v.span.step))
+	columnWidth := float64(c.Right-c.Left) / float64(max(len(v.Spans), 1))
 	for i, in := range v.Spans {
-		at := tenth(float64(c.Left) + float64(i)*wide)
-		if i%v.of.each == 0 {
-			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.In(now.Location()).Format(v.of.layout)})
+		at := tenth(float64(c.Left) + float64(i)*columnWidth)
+		if i%v.span.each == 0 {
+			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.In(now.Location()).Format(v.span.layout)})
 		}
-		c.Bars = append(c.Bars, stack(in, at, tenth(wide-1), float64(columnsBottom-columnsTop)/float64(most), now.Location())...)
+		c.Bars = append(c.Bars, stack(in, at, tenth(columnWidth-1), float64(columnsBottom-columnsTop)/float64(limit), now.Location())...)
 	}
 	return c
 }
 
-func stack(in report.OutcomesIn, x, width, scale float64, zone *time.Location) (bars []bar) {
-	base, says := float64(columnsBottom), []string{explain.StampIn(in.BeganAt, zone)}
+func stack(in report.OutcomeSpan, x, width, scale float64, zone *time.Location) (bars []bar) {
+	base, text := float64(columnsBottom), []string{explain.StampIn(in.BeganAt, zone)}
 	counts := make(map[string]int64)
 	for _, outcome := range (report.Totals{}).Outcomes() {
 		if n := in.Outcomes[outcome.Outcome]; n > 0 {
 			counts[outcomeClass(outcome.Outcome)] += n
-			says = append(says, number(n)+" "+string(outcome.Outcome))
+			text = append(text, number(n)+" "+string(outcome.Outcome))
 		}
 	}
 	for _, class := range classes {
 		if n := counts[class.Class]; n > 0 {
 			height := math.Max(tenth(float64(n)*scale), 1)
 			base -= height
-			bars = append(bars, bar{X: x, Y: tenth(base), Width: width, Height: height, Class: class.Class, Title: strings.Join(says, ", ")})
+			bars = append(bars, bar{X: x, Y: tenth(base), Width: width, Height: height, Class: class.Class, Title: strings.Join(text, ", ")})
 		}
 	}
 	return bars

@@ -16,15 +16,15 @@ type page struct {
 	// name is the page's template, path its pattern, and api its JSON's path below /api/.
 	name, path, api string
 	title           string
-	open            bool // to the public
+	isPublic        bool // to the public
 	live            bool // has events
-	asks            bool // also accepts a form, too long for an address
+	acceptsForm     bool // also accepts a form, too long for an address
 	// load may return a view with an input error. Then the page shows its form with the error.
 	load func(s *Server, r *http.Request) (view, error)
-	// shows has load's type. params alternates the names and descriptions of query parameters.
-	shows  view
-	params []string
-	change change // nil if its forms change nothing
+	// viewType has load's type. params alternates the names and descriptions of query parameters.
+	viewType view
+	params   []string
+	change   change // nil if its forms change nothing
 }
 
 type view interface{ common() *head }
@@ -47,15 +47,15 @@ func (h *head) common() *head { return h }
 var pages = []page{
 	{
 		name: "overview", path: "/{$}", api: "overview", title: "Overview", live: true,
-		load: (*Server).overview, shows: (*Overview)(nil), params: spanParam,
+		load: (*Server).overview, viewType: (*Overview)(nil), params: spanParam,
 	},
 	{
 		name: "run", path: "/runs/{name}", api: "runs/{name}", title: "Run", live: true,
-		load: (*Server).run, shows: (*RunView)(nil), change: changeRun, params: spanParam,
+		load: (*Server).run, viewType: (*RunView)(nil), change: changeRun, params: spanParam,
 	},
 	{
 		name: "domains", path: "/domains", api: "domains", title: "Domains",
-		load: (*Server).domains, shows: (*DomainsView)(nil), change: changeDomains,
+		load: (*Server).domains, viewType: (*DomainsView)(nil), change: changeDomains,
 		params: []string{
 			"status", "only domains of this status", "sort", "the sort order: " + strings.Join(report.DomainSorts, ", "),
 			"source", "only domains from a seed list of this kind", "rank", "only domains up to this rank in the list",
@@ -66,42 +66,42 @@ var pages = []page{
 	},
 	{
 		name: "domain", path: "/domains/{name}", api: "domains/{name}", title: "Domain", live: true,
-		load: (*Server).domain, shows: (*DomainView)(nil), change: changeDomain,
+		load: (*Server).domain, viewType: (*DomainView)(nil), change: changeDomain,
 		params: []string{"n", "the number of attempts"},
 	},
 	{
-		name: "images", path: "/images", api: "images", title: "Images", asks: true, load: (*Server).images, shows: (*ImagesView)(nil),
+		name: "images", path: "/images", api: "images", title: "Images", acceptsForm: true, load: (*Server).images, viewType: (*ImagesView)(nil),
 		params: []string{
 			"domain", "only images that pages of this domain name", "format", "only images of this format",
 			"similar", "only images similar to the one with this SHA-256",
 			"of", "copies lists images with several URLs, alike lists images that look the same",
 		},
 	},
-	{name: "live", path: "/live", api: "live", title: "Live", live: true, load: (*Server).live, shows: (*LiveView)(nil)},
+	{name: "live", path: "/live", api: "live", title: "Live", live: true, load: (*Server).live, viewType: (*LiveView)(nil)},
 	{
-		name: "url", path: "/url", api: "url", title: "Page", load: (*Server).url, shows: (*URLView)(nil), change: changeURL,
+		name: "url", path: "/url", api: "url", title: "Page", load: (*Server).url, viewType: (*URLView)(nil), change: changeURL,
 		params: []string{"u", "the URL"},
 	},
 	{
-		name: "robots", path: "/robots", api: "robots", title: "robots.txt", asks: true, load: (*Server).robots, shows: (*RobotsView)(nil),
+		name: "robots", path: "/robots", api: "robots", title: "robots.txt", acceptsForm: true, load: (*Server).robots, viewType: (*RobotsView)(nil),
 		params: []string{"u", "the URL", "agent", "the product token of the crawler", "text", "a robots.txt to test instead of the stored one"},
 	},
 	{
-		name: "search", path: "/search", api: "search", title: "Search", open: true, load: (*Server).search, shows: (*SearchView)(nil),
+		name: "search", path: "/search", api: "search", title: "Search", isPublic: true, load: (*Server).search, viewType: (*SearchView)(nil),
 		params: []string{"q", "the words", "lang", "a language tag", "domain", "only pages of this domain",
 			"offset", "the number of results to skip"},
 	},
 }
 
 var (
-	errNoPage = errors.New("this page does not exist")
-	errAsked  = errors.New("invalid request")
-	errFull   = errors.New("too many uploads are being received: send yours again in ten seconds")
-	errSlow   = errors.New("the upload took too long to arrive: send a smaller file")
+	errNoPage         = errors.New("this page does not exist")
+	errBadRequest     = errors.New("invalid request")
+	errTooManyUploads = errors.New("too many uploads are being received: send yours again in ten seconds")
+	errUploadTooSlow  = errors.New("the upload took too long to arrive: send a smaller file")
 )
 
-// urlNamed returns the page that a person named in a form.
-func (s *Server) urlNamed(ctx context.Context, text string) (urls.URL, error) {
+// requestedURL returns the page that a person named in a form.
+func (s *Server) requestedURL(ctx context.Context, text string) (urls.URL, error) {
 	name, err := urls.ReadPage(text)
 	if err != nil {
 		return urls.URL{}, err

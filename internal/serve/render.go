@@ -21,7 +21,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-type shown struct {
+type pageData struct {
 	Title, Sentence, Notice string
 	Page                    string // its name
 	SearchOnly              bool
@@ -35,7 +35,7 @@ var problemPage = page{name: "problem", title: "Not shown"}
 
 func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	v, err := s.load(r, p)
-	input := errors.Is(err, errAsked) || errors.Is(err, crawl.ErrInvalid)
+	input := errors.Is(err, errBadRequest) || errors.Is(err, crawl.ErrInvalid)
 	if err != nil && (v == nil || !input) {
 		s.problem(w, r, err)
 		return
@@ -45,7 +45,7 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 		status, common.Sentence = s.status(err)
 		closeAfter(w, r)
 	}
-	common.By = s.who(r)
+	common.By = s.author(r)
 	title, events := p.title, ""
 	if p.live {
 		events = apiOf(r, "/events")
@@ -53,7 +53,7 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	if common.name != "" {
 		title = common.name + " – " + p.title
 	}
-	s.render(w, status, p.name, shown{
+	s.render(w, status, p.name, pageData{
 		Title: explain.OneLine(title), Sentence: common.Sentence, Page: p.name, JSON: apiOf(r, "/api"),
 		Events: events, Notice: common.Notice, View: v,
 	})
@@ -81,7 +81,7 @@ func apiOf(r *http.Request, below string) string {
 }
 
 // render writes a page only after rendering it completely.
-func (s *Server) render(w http.ResponseWriter, status int, name string, view shown) {
+func (s *Server) render(w http.ResponseWriter, status int, name string, view pageData) {
 	view.SearchOnly = s.SearchOnly
 	var b bytes.Buffer
 	if err := s.templates[name].ExecuteTemplate(&b, "frame.html", view); err != nil {
@@ -101,10 +101,10 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, p page) {
 		s.problem(w, r, err)
 		return
 	}
-	s.answer(w, http.StatusOK, v)
+	s.writeJSON(w, http.StatusOK, v)
 }
 
-func (s *Server) answer(w http.ResponseWriter, status int, body any) {
+func (s *Server) writeJSON(w http.ResponseWriter, status int, body any) {
 	data, err := json.MarshalIndent(body, "", "  ")
 	if err != nil {
 		s.Logger.Error("could not encode a response as JSON", "error", err)
@@ -118,16 +118,16 @@ func (s *Server) answer(w http.ResponseWriter, status int, body any) {
 
 // problem explains why a page is not shown.
 func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
-	status, why := s.status(err)
+	status, reason := s.status(err)
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "10")
 	}
 	closeAfter(w, r)
 	if strings.HasPrefix(r.URL.Path, "/api/") {
-		s.answer(w, status, map[string]string{"error": why})
+		s.writeJSON(w, status, map[string]string{"error": reason})
 		return
 	}
-	s.render(w, status, problemPage.name, shown{Title: problemPage.title, Sentence: why, Page: problemPage.name})
+	s.render(w, status, problemPage.name, pageData{Title: problemPage.title, Sentence: reason, Page: problemPage.name})
 }
 
 // closeAfter closes the connection of a refused form, instead of reading the rest of its body.
@@ -137,17 +137,17 @@ func closeAfter(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) status(err error) (status int, why string) {
+func (s *Server) status(err error) (status int, reason string) {
 	switch {
-	case errors.Is(err, errToken), errors.Is(err, errReadOnly), errors.Is(err, errStranger):
+	case errors.Is(err, errToken), errors.Is(err, errReadOnly), errors.Is(err, errCrossOrigin):
 		return http.StatusForbidden, sentence(err)
 	case errors.Is(err, errNoPage), errors.Is(err, crawl.ErrNotFound):
 		return http.StatusNotFound, sentence(err)
-	case errors.Is(err, errAsked), errors.Is(err, crawl.ErrInvalid):
+	case errors.Is(err, errBadRequest), errors.Is(err, crawl.ErrInvalid):
 		return http.StatusBadRequest, sentence(err)
-	case errors.Is(err, errSlow):
+	case errors.Is(err, errUploadTooSlow):
 		return http.StatusRequestTimeout, sentence(err)
-	case errors.Is(err, errCounting), errors.Is(err, errFull):
+	case errors.Is(err, errCounting), errors.Is(err, errTooManyUploads):
 		return http.StatusServiceUnavailable, sentence(err)
 	case s.TimedOut(err):
 		return http.StatusServiceUnavailable,
@@ -159,7 +159,7 @@ func (s *Server) status(err error) (status int, why string) {
 
 func sentence(err error) string {
 	text := explain.OneLine(err.Error())
-	for _, begin := range []error{errAsked, crawl.ErrInvalid} {
+	for _, begin := range []error{errBadRequest, crawl.ErrInvalid} {
 		text = strings.TrimPrefix(text, begin.Error()+": ")
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
@@ -171,10 +171,10 @@ func (s *Server) funcs() template.FuncMap {
 		"count":        explain.Count,
 		"size":         explain.Size,
 		"line":         explain.OneLine,
-		"attempt":      func(c report.Crawl) string { return explain.OneLine(explain.Attempt(c)) },
+		"attempt":      func(c report.Attempt) string { return explain.OneLine(explain.Attempt(c)) },
 		"tally":        explain.Tally,
 		"control":      func(c crawl.Control) string { return explain.Control(c, time.UTC) },
-		"telling":      explain.Telling,
+		"telling":      explain.EffectiveControls,
 		"robots":       func(r report.Robots) string { return explain.OneLine(explain.Robots(r, time.UTC)) },
 		"change":       func(c crawl.RunChange) string { return explain.Change(c, time.UTC) },
 		"machine":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -184,22 +184,22 @@ func (s *Server) funcs() template.FuncMap {
 		"domain":       domainPage,
 		"runpage":      runPage,
 		"urlpage":      urlPage,
-		"was":          was,
+		"was":          oldValues,
 		"domaincounts": explain.Domains,
-		"captioned":    func(caption string, rows any) captioned { return captioned{caption, rows} },
+		"captioned":    func(caption string, rows any) captionedRows { return captionedRows{caption, rows} },
 		"imagecounts":  func(c *crawl.ImageCounts) string { return explain.ImageCounts(*c) },
-		"imagenamed":   func(i *report.Image) string { return explain.OneLine(explain.ImageNamed(*i)) },
+		"imagenamed":   func(i *report.Image) string { return explain.OneLine(explain.ImagePageCount(*i)) },
 		"imagecontent": func(i *report.Image) string { return explain.OneLine(explain.ImageContent(*i)) },
 		"known":        func(p report.Progress) int64 { return p.Attempts() + p.Pending },
-		"overs":        func() []over { return overs },
+		"overs":        func() []timeSpan { return timeSpans },
 		"rate":         explain.Rate,
 		"budget":       func(b report.BudgetUse) string { return explain.OneLine(explain.BudgetUse(b)) },
 		"skiprule":     func(r report.SkipRule) string { return explain.OneLine(explain.SkipRule(r)) },
 		"priority":     func(d report.Domain) string { return explain.OneLine(explain.Priority(d)) },
-		"moved":        func(m *report.Moved) string { return explain.Moved(*m, time.UTC) },
+		"moved":        func(m *report.MovedHistory) string { return explain.MovedHistory(*m, time.UTC) },
 		"outage":       func(o crawl.Outage) string { return explain.OneLine(explain.Outage(o, time.UTC)) },
 		"inc":          func(i int) int { return i + 1 },
-		"spans":        func() []int { return []int{attemptsShown / 2, attemptsShown, 5 * attemptsShown, attemptsMost} },
+		"spans":        func() []int { return []int{defaultAttempts / 2, defaultAttempts, 5 * defaultAttempts, maxAttempts} },
 	}
 }
 
@@ -207,16 +207,16 @@ func domainPage(name string) string { return "/domains/" + url.PathEscape(name) 
 func runPage(name string) string    { return "/runs/" + url.PathEscape(name) }
 func urlPage(u string) string       { return "/url?u=" + url.QueryEscape(u) }
 
-func was(c crawl.RunChange) string {
+func oldValues(c crawl.RunChange) string {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(c.Was)) {
-		fmt.Fprintf(&b, "%s=%s\n", name, settings.Text(name, c.Was[name]))
+	for _, name := range slices.Sorted(maps.Keys(c.OldValues)) {
+		fmt.Fprintf(&b, "%s=%s\n", name, settings.Text(name, c.OldValues[name]))
 	}
 	return b.String()
 }
 
-// captioned holds the rows of a table and its caption.
-type captioned struct {
+// captionedRows holds the rows of a table and its caption.
+type captionedRows struct {
 	Caption string
 	Rows    any
 }

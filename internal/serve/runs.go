@@ -49,10 +49,10 @@ func (s *Server) overview(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v := &Overview{head: head{Now: s.Now()}, All: len(runs)}
-	waiting, cancel := context.WithTimeout(ctx, firstWait) // for all of them together
+	countCtx, cancel := context.WithTimeout(ctx, firstCountTimeout) // for all of them together
 	defer cancel()
-	for _, run := range crawl.LatestRuns(runs, runsShown) {
-		p, at, err := s.progress.of(waiting, run.Name, func(ctx context.Context) (report.Progress, error) {
+	for _, run := range crawl.LatestRuns(runs, maxRuns) {
+		p, at, err := s.progress.get(countCtx, run.Name, func(ctx context.Context) (report.Progress, error) {
 			return s.Counts.Progress(ctx, run)
 		})
 		switch {
@@ -67,7 +67,7 @@ func (s *Server) overview(r *http.Request) (view, error) {
 		}
 		v.Runs = append(v.Runs, p)
 	}
-	w, _, err := s.watch.of(ctx, "", s.look)
+	w, _, err := s.watch.get(ctx, "", s.readWatch)
 	if err != nil {
 		return nil, err
 	}
@@ -86,15 +86,15 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// runsShown bounds the runs of the overview.
-const runsShown = 50
+// maxRuns bounds the runs of the overview.
+const maxRuns = 50
 
-type watched struct {
+type watchCounts struct {
 	report.Watch
 	Gaps
 }
 
-func (s *Server) look(ctx context.Context) (w watched, err error) {
+func (s *Server) readWatch(ctx context.Context) (w watchCounts, err error) {
 	if w.Watch, err = s.Store.Watch(ctx); err != nil {
 		return w, err
 	}
@@ -103,8 +103,8 @@ func (s *Server) look(ctx context.Context) (w watched, err error) {
 	for _, of := range gaps {
 		w.Ended += of.Gaps
 		w.Violations += of.Violations
-		late += of.LateSeconds
-		latest = max(latest, of.LatestSeconds)
+		late += of.LatenessSumSeconds
+		latest = max(latest, of.LatenessMaxSeconds)
 	}
 	if w.Ended > 0 {
 		w.Late, w.Latest = seconds(late/float64(w.Ended)), seconds(latest)
@@ -140,13 +140,13 @@ type RunSetting struct {
 }
 
 func setOf(run report.Run) []RunSetting {
-	usual := settings.Settings{}.WithDefaults()
+	defaults := settings.Settings{}.WithDefaults()
 	var changed, unchanged []RunSetting
 	for _, setting := range settings.All() {
-		one := RunSetting{Setting: setting, Value: setting.Of(run.Settings)}
-		one.Usual = one.Value == setting.Of(usual)
+		one := RunSetting{Setting: setting, Value: setting.ValueText(run.Settings)}
+		one.Usual = one.Value == setting.ValueText(defaults)
 		for _, c := range run.Changes { // the latest first
-			if _, of := c.Value[setting.Name]; of {
+			if _, of := c.NewValues[setting.Name]; of {
 				one.Last = c
 				break
 			}
@@ -160,7 +160,7 @@ func setOf(run report.Run) []RunSetting {
 	return append(changed, unchanged...)
 }
 
-const namedLong = 50
+const maxNamedItems = 50
 
 func (s *Server) run(r *http.Request) (view, error) {
 	run, err := s.Store.Run(r.Context(), r.PathValue("name"))
@@ -168,8 +168,8 @@ func (s *Server) run(r *http.Request) (view, error) {
 		return nil, err
 	}
 	v := &RunView{head: head{Now: s.Now(), name: run.Name}}
-	v.Run, v.CountedAt, err = s.reports.of(r.Context(), run.Name, func(ctx context.Context) (report.Run, error) {
-		return s.Counts.RunReport(ctx, run, namedLong)
+	v.Run, v.CountedAt, err = s.reports.get(r.Context(), run.Name, func(ctx context.Context) (report.Run, error) {
+		return s.Counts.RunReport(ctx, run, maxNamedItems)
 	})
 	counting := errors.Is(err, errCounting)
 	if err != nil && !counting {
@@ -184,6 +184,6 @@ func (s *Server) run(r *http.Request) (view, error) {
 		v.Sentence = fmt.Sprintf("Run %s is %s. Counting its pages for the first time takes long. Reload the page later.", run.Name, run.Status)
 		return v, nil
 	}
-	v.Moves, v.Set, v.Ends = explain.Moves(v.Progress, v.Now), setOf(v.Run), explain.Ends(v.Run, v.CountedAt.UTC())
+	v.Moves, v.Set, v.Ends = explain.Moves(v.Progress, v.Now), setOf(v.Run), explain.EstimatedEnd(v.Run, v.CountedAt.UTC())
 	return v, nil
 }

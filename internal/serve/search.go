@@ -34,7 +34,7 @@ func (s *Server) search(r *http.Request) (view, error) {
 	if text := r.FormValue("offset"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > search.OffsetMax {
-			return nil, fmt.Errorf("%w: offset %q: want 0 to %d", errAsked, text, search.OffsetMax)
+			return nil, fmt.Errorf("%w: offset %q: want 0 to %d", errBadRequest, text, search.OffsetMax)
 		}
 		v.Offset = n
 	}

@@ -26,7 +26,7 @@ type Store interface {
 	Watch(ctx context.Context) (report.Watch, error)
 	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
 	// Outcomes counts the outcomes of a run, or of all runs if runID is 0.
-	Outcomes(ctx context.Context, runID int64, since time.Time, step time.Duration, spans int) (report.OutcomesOver, error)
+	Outcomes(ctx context.Context, runID int64, since time.Time, step time.Duration, spans int) (report.OutcomeSeries, error)
 }
 
 // CountStore runs slow statements.
@@ -43,7 +43,7 @@ type DomainStore interface {
 	DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error)
 	DomainHistory(ctx context.Context, domain string, most int) (report.DomainHistory, error)
 	// History returns the latest attempts, the newest first. Its filters are optional.
-	History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Crawl, error)
+	History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Attempt, error)
 	RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error)
 	PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error)
 }
@@ -53,7 +53,7 @@ type ImageStore interface {
 	Images(ctx context.Context, f report.ImageFilter) ([]report.ImageRow, error)
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
 	ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error)
-	ImagesNear(ctx context.Context, to crawl.ImageContent, distance, most int) ([]report.ImageNear, error)
+	SimilarImages(ctx context.Context, to crawl.ImageContent, distance, most int) ([]report.SimilarImage, error)
 	ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error)
 }
 
@@ -85,19 +85,19 @@ type Server struct {
 	Config
 
 	// templates of pages and pictures, by name
-	templates map[string]*template.Template
-	searcher  *search.Searcher
-	mux       *http.ServeMux
-	closed    chan struct{} // ends the counting
-	progress  kept[report.Progress]
-	reports   kept[report.Run]
-	watch     kept[watched]
-	lists     kept[[]report.DomainListing]
-	gone      kept[bool]    // set while Temporal does not respond
-	watching  chan struct{} // has an element for each stream of events
-	forms     chan struct{} // has an element for each admitted form
-	// uploadSpan is the constant, or a test's value
-	uploadSpan time.Duration
+	templates    map[string]*template.Template
+	searcher     *search.Searcher
+	mux          *http.ServeMux
+	closed       chan struct{} // ends the counting
+	progress     cache[report.Progress]
+	reports      cache[report.Run]
+	watch        cache[watchCounts]
+	lists        cache[[]report.DomainListing]
+	temporalDown cache[bool]   // set while Temporal does not respond
+	eventStreams chan struct{} // has an element for each stream of events
+	forms        chan struct{} // has an element for each admitted form
+	// uploadTimeout is the constant, or a test's value
+	uploadTimeout time.Duration
 }
 
 //go:embed templates
@@ -115,12 +115,12 @@ func New(cfg Config) (*Server, error) {
 	cfg.Now = func() time.Time { return now().UTC() } // the zone of the pages, see static/mosey.js
 	s := &Server{
 		Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux(),
-		watching: make(chan struct{}, eventsMost), forms: make(chan struct{}, formsMost), uploadSpan: uploadSpan,
+		eventStreams: make(chan struct{}, maxEventStreams), forms: make(chan struct{}, maxForms), uploadTimeout: uploadTimeout,
 		closed: make(chan struct{}),
 	}
 	s.progress.closed, s.reports.closed, s.watch.closed, s.lists.closed = s.closed, s.closed, s.closed, s.closed
 	s.reports.turn, s.lists.turn = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.gone.closed, s.gone.every = s.closed, temporalEvery
+	s.temporalDown.closed, s.temporalDown.maxAge = s.closed, temporalInterval
 	if err := s.parse(); err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *Server) route() {
 		s.mux.HandleFunc("GET /images/{sha256}", s.thumbnail)
 	}
 	for _, p := range pages {
-		if s.SearchOnly && !p.open {
+		if s.SearchOnly && !p.isPublic {
 			continue
 		}
 		s.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) })
@@ -168,11 +168,11 @@ func (s *Server) route() {
 		if p.live {
 			s.mux.HandleFunc("GET /events/"+p.api, func(w http.ResponseWriter, r *http.Request) { s.events(w, r, p) })
 		}
-		if p.asks {
-			s.mux.HandleFunc("POST "+p.path, s.admitted(func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) }))
+		if p.acceptsForm {
+			s.mux.HandleFunc("POST "+p.path, s.limitForms(func(w http.ResponseWriter, r *http.Request) { s.html(w, r, p) }))
 		}
 		if p.change != nil {
-			s.mux.HandleFunc("POST "+p.path, s.changed(p.change))
+			s.mux.HandleFunc("POST "+p.path, s.handleChange(p.change))
 		}
 	}
 	s.mux.HandleFunc("GET /opensearch.xml", s.openSearch)
@@ -193,7 +193,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bound the search: %w", err)
 	}
-	return s.guard(l.limited(s.mux)), nil
+	return s.guard(l.limit(s.mux)), nil
 }
 
 // Close ends the counting. Call it once.

@@ -123,13 +123,13 @@ func rendered(t *testing.T, s *Server, name, text string) []byte {
 	if r, is := v.(*RunView); is {
 		r.Status = crawl.RunRunning
 		r.Set = setOf(r.Run)
-		r.Changes[0].Was = map[string]json.RawMessage{"delay": json.RawMessage(`"10s"`)} // which is set back as it was
+		r.Changes[0].OldValues = map[string]json.RawMessage{"delay": json.RawMessage(`"10s"`)} // which is set back as it was
 	}
 	if d, is := v.(*DomainsView); is {
 		d.Asked, d.Sorts = "status=active", report.DomainSorts
 	}
 	var b bytes.Buffer
-	err := s.templates[name].ExecuteTemplate(&b, "frame.html", shown{
+	err := s.templates[name].ExecuteTemplate(&b, "frame.html", pageData{
 		Title: "a page", Sentence: "It is.", Page: name, JSON: "/api/x", Events: "/events/x", View: v,
 	})
 	require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestSearchResultsAreNumberedFromOne(t *testing.T) {
 	s := templatesOf(t)
 	for offset, want := range map[int]string{0: `<ol class="results" start="1">`, 10: `<ol class="results" start="11">`} {
 		var b bytes.Buffer
-		require.NoError(t, s.templates["search"].ExecuteTemplate(&b, "frame.html", shown{View: &SearchView{Offset: offset}}))
+		require.NoError(t, s.templates["search"].ExecuteTemplate(&b, "frame.html", pageData{View: &SearchView{Offset: offset}}))
 		require.Contains(t, b.String(), want)
 	}
 }

@@ -19,23 +19,23 @@ import (
 
 // The default and maximum number of attempts on a domain's page.
 const (
-	attemptsShown = 40
-	attemptsMost  = 500
+	defaultAttempts = 40
+	maxAttempts     = 500
 )
 
 // The picture, in pixels.
 const (
-	chartWidth  = 1100
-	chartHeight = 190
-	chartLeft   = 80
-	chartRight  = 20
-	laneAsked   = 40  // requests
-	laneWaits   = 75  // waits after them
-	laneRobots  = 115 // robots.txt
-	lanePeople  = 140 // decisions of people
-	laneAxis    = 165
-	barHeight   = 12
-	ticksMost   = 10
+	chartWidth   = 1100
+	chartHeight  = 190
+	chartLeft    = 80
+	chartRight   = 20
+	laneRequests = 40  // requests
+	laneWaits    = 75  // waits after them
+	laneRobots   = 115 // robots.txt
+	laneControls = 140 // decisions of people
+	laneAxis     = 165
+	barHeight    = 12
+	maxTicks     = 10
 )
 
 // chart is a time axis of a domain's requests and waits.
@@ -82,16 +82,16 @@ type legend struct {
 func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c := chart{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
-		Lanes: []lane{{laneAsked, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {lanePeople, "controls"}},
+		Lanes: []lane{{laneRequests, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {laneControls, "controls"}},
 		Zone:  now.Format("MST"), zone: now.Location(),
 	}
-	asked := slices.DeleteFunc(slices.Clone(h.Attempts), func(a report.Crawl) bool { return a.Duration == 0 && a.Delay == 0 })
-	if len(asked) == 0 {
+	requests := slices.DeleteFunc(slices.Clone(h.Attempts), func(a report.Attempt) bool { return a.Duration == 0 && a.Delay == 0 })
+	if len(requests) == 0 {
 		c.Title = "No requests yet."
 		return c
 	}
-	slices.Reverse(asked)
-	from, to := began(asked[0]), now
+	slices.Reverse(requests)
+	from, to := began(requests[0]), now
 	if free.After(to) {
 		to = free
 	}
@@ -100,18 +100,18 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 		return tenth(chartLeft + share*(chartWidth-chartLeft-chartRight))
 	}
 	waits := make(map[reasons.Reason]bool)
-	for i, a := range asked {
+	for i, a := range requests {
 		shape := "circle"
 		if a.Kind == kinds.Robots {
 			shape = "square"
 		}
-		c.Marks = append(c.Marks, mark{at(a.CompletedAt), laneAsked, outcomeClass(a.Outcome), shape, explain.OneLine(fmt.Sprintf(
+		c.Marks = append(c.Marks, mark{at(a.CompletedAt), laneRequests, outcomeClass(a.Outcome), shape, explain.OneLine(fmt.Sprintf(
 			"%s: %s, %s in %s", explain.StampIn(a.CompletedAt, c.zone), a.URL, explain.Attempt(a), a.Duration))})
 		end := a.CompletedAt.Add(time.Duration(a.Delay))
-		if last := i == len(asked)-1; last && free.After(end) {
+		if last := i == len(requests)-1; last && free.After(end) {
 			end = free
-		} else if !last && began(asked[i+1]).Before(end) {
-			end = began(asked[i+1]) // an earlier request shows that the wait was canceled
+		} else if !last && began(requests[i+1]).Before(end) {
+			end = began(requests[i+1]) // an earlier request shows that the wait was canceled
 		}
 		if reason := a.DelayReason; reason != "" && end.After(a.CompletedAt) {
 			waits[reason] = true
@@ -119,21 +119,21 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 		}
 	}
 	c.robots(h.Robots, from, at)
-	c.people(h.Controls, from, to, at)
+	c.drawControls(h.Controls, from, to, at)
 	c.axis(from, to, at)
 	c.legend(waits)
 	c.Title = fmt.Sprintf("%s from %s to %s, each with the wait after it.",
-		explain.Count(int64(len(asked)), "request"), explain.StampIn(from, c.zone), explain.StampIn(asked[len(asked)-1].CompletedAt, c.zone))
+		explain.Count(int64(len(requests)), "request"), explain.StampIn(from, c.zone), explain.StampIn(requests[len(requests)-1].CompletedAt, c.zone))
 	return c
 }
 
-func began(a report.Crawl) time.Time { return a.CompletedAt.Add(-time.Duration(a.Duration)) }
+func began(a report.Attempt) time.Time { return a.CompletedAt.Add(-time.Duration(a.Duration)) }
 
 func (c *chart) waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
 	return bar{
 		X: at(from), Y: laneWaits - barHeight/2, Width: math.Max(at(to)-at(from), 1), Height: barHeight, Class: waitClass(reason),
 		Title: explain.OneLine(fmt.Sprintf(
-			"%s from %s: %s (%s)", explain.Roughly(to.Sub(from)), explain.StampIn(from, c.zone), reason, explain.NotDue(reason))),
+			"%s from %s: %s (%s)", explain.ApproxDuration(to.Sub(from)), explain.StampIn(from, c.zone), reason, explain.NotDueReason(reason))),
 	}
 }
 
@@ -154,8 +154,8 @@ func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(tim
 	}
 }
 
-// people draws controls over their time in force.
-func (c *chart) people(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
+// drawControls draws controls over their time in force.
+func (c *chart) drawControls(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
 	for _, p := range controls {
 		end := to
 		if !p.Until.IsZero() && p.Until.Before(end) {
@@ -176,7 +176,7 @@ func (c *chart) people(controls []report.PastControl, from, to time.Time, at fun
 			class = "closed"
 		}
 		c.Bars = append(c.Bars, bar{
-			X: at(begin), Y: lanePeople - barHeight/2, Width: math.Max(at(end)-at(begin), 2), Height: barHeight, Class: class,
+			X: at(begin), Y: laneControls - barHeight/2, Width: math.Max(at(end)-at(begin), 2), Height: barHeight, Class: class,
 			Title: explain.Control(p.Control, c.zone),
 		})
 	}
@@ -187,12 +187,12 @@ func (c *chart) axis(from, to time.Time, at func(time.Time) float64) {
 	span := to.Sub(from)
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
-		if span/s <= ticksMost {
+		if span/s <= maxTicks {
 			step = s
 			break
 		}
 	}
-	for span/step > 2*ticksMost {
+	for span/step > 2*maxTicks {
 		step *= 2
 	}
 	layout := "15:04:05"
@@ -214,10 +214,10 @@ func (c *chart) legend(waits map[reasons.Reason]bool) {
 	for _, reason := range slices.Sorted(maps.Keys(waits)) {
 		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
 	}
-	placed(c.Legend)
+	placeLegend(c.Legend)
 }
 
-func placed(all []legend) []legend {
+func placeLegend(all []legend) []legend {
 	x := float64(chartLeft)
 	for i := range all {
 		all[i].X = x
@@ -268,13 +268,13 @@ func zoneOf(r *http.Request) *time.Location {
 	return zone
 }
 
-func (s *Server) picture(w http.ResponseWriter, name string, shows any) {
+func (s *Server) picture(w http.ResponseWriter, name string, data any) {
 	header := w.Header()
 	header.Set("Content-Type", "image/svg+xml")
 	header.Set("Cache-Control", "no-store")
 	// The picture is an image in a page, which runs nothing, so it has its own rules.
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	if err := s.templates[name].Execute(w, shows); err != nil {
+	if err := s.templates[name].Execute(w, data); err != nil {
 		s.Logger.Error("could not render a chart", "error", err)
 	}
 }
@@ -284,25 +284,25 @@ func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Doma
 	if err != nil {
 		return h, d, err
 	}
-	most, err := attempts(r)
+	limit, err := attempts(r)
 	if err != nil {
 		return h, d, err
 	}
 	if d, err = s.Store.Domain(r.Context(), name); err != nil {
 		return h, d, err
 	}
-	h, err = s.Store.DomainHistory(r.Context(), name, most)
+	h, err = s.Store.DomainHistory(r.Context(), name, limit)
 	return h, d, err
 }
 
 func attempts(r *http.Request) (int, error) {
 	text := r.FormValue("n")
 	if text == "" {
-		return attemptsShown, nil
+		return defaultAttempts, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > attemptsMost {
-		return 0, fmt.Errorf("%w: n %q: want 1 to %d attempts", errAsked, text, attemptsMost)
+	if err != nil || n < 1 || n > maxAttempts {
+		return 0, fmt.Errorf("%w: n %q: want 1 to %d attempts", errBadRequest, text, maxAttempts)
 	}
 	return n, nil
 }

@@ -31,7 +31,7 @@ import (
 // noImages is a store without images.
 type noImages struct{ Store }
 
-func (noImages) ImagesNear(context.Context, crawl.ImageContent, int, int) ([]report.ImageNear, error) {
+func (noImages) SimilarImages(context.Context, crawl.ImageContent, int, int) ([]report.SimilarImage, error) {
 	return nil, nil
 }
 
@@ -65,8 +65,8 @@ func setupUploads(t *testing.T) *uploadBundle {
 	return b
 }
 
-// half sends the first part of a request with a body of nearly 20 MB, and returns the connection. It
-// makes no copy of body, because a test measures the memory.
+// half sends the first part of a request with a body of nearly 20 MB, and returns the connection.
+// It makes no copy of body, because a test measures the memory.
 func (b *uploadBundle) half(t *testing.T, head string, body []byte) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", b.http.Listener.Addr().String())
@@ -76,7 +76,7 @@ func (b *uploadBundle) half(t *testing.T, head string, body []byte) net.Conn {
 	go func() { // the server may close a connection that it refuses before it has read all
 		_, _ = fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n"+
 			"Content-Type: multipart/form-data; boundary=b\r\n\r\n"+
-			"--b\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a\"\r\n\r\n", head, uploadMost-1)
+			"--b\r\nContent-Disposition: form-data; name=\"picture\"; filename=\"a\"\r\n\r\n", head, maxUploadBytes-1)
 		_, _ = conn.Write(body)
 	}()
 	return conn
@@ -144,7 +144,7 @@ func TestUploadsAreBounded(t *testing.T) {
 			}
 		}()
 	}
-	for range senders - formsMost {
+	for range senders - maxForms {
 		select {
 		case got := <-refused:
 			require.Equal(t, http.StatusServiceUnavailable, got.status)
@@ -171,7 +171,7 @@ func TestUploadsAreBounded(t *testing.T) {
 func TestSlowUploadIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setupUploads(t)
-	b.server.uploadSpan = 100 * time.Millisecond
+	b.server.uploadTimeout = 100 * time.Millisecond
 	got, err := answerTo(b.half(t, "POST /images", []byte("x")))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusRequestTimeout, got.status)

@@ -34,9 +34,9 @@ type URLView struct {
 }
 
 const (
-	runsOffered = 20
-	linksShown  = 50 // each way
-	linesShown  = 2000
+	maxOfferedRuns = 20
+	maxLinks       = 50 // each way
+	maxLines       = 2000
 )
 
 func (s *Server) runsFor(ctx context.Context, p report.Page) ([]string, error) {
@@ -46,22 +46,22 @@ func (s *Server) runsFor(ctx context.Context, p report.Page) ([]string, error) {
 	}
 	slices.Reverse(all)
 	var names []string
-	can := func(name string) bool {
+	canRequest := func(name string) bool {
 		return !slices.Contains(names, name) && slices.ContainsFunc(all, func(r crawl.Run) bool {
 			return r.Name == name && r.Status != crawl.RunStopped
 		})
 	}
 	for _, c := range p.Crawls {
-		if can(c.Run) {
+		if canRequest(c.Run) {
 			names = append(names, c.Run)
 		}
 	}
 	for _, r := range all {
-		if can(r.Name) {
+		if canRequest(r.Name) {
 			names = append(names, r.Name)
 		}
 	}
-	return names[:min(len(names), runsOffered)], nil
+	return names[:min(len(names), maxOfferedRuns)], nil
 }
 
 func (s *Server) url(r *http.Request) (view, error) {
@@ -71,7 +71,7 @@ func (s *Server) url(r *http.Request) (view, error) {
 		v.Sentence = "Enter a URL to see why the page was fetched or not, and when it is next."
 		return v, nil
 	}
-	u, err := s.urlNamed(r.Context(), text)
+	u, err := s.requestedURL(r.Context(), text)
 	if err != nil {
 		return v, err
 	}
@@ -81,11 +81,11 @@ func (s *Server) url(r *http.Request) (view, error) {
 	}
 	if v.Known = v.Why.Page != nil; v.Known {
 		v.Page = *v.Why.Page
-		if v.Links, err = s.Store.PageLinks(r.Context(), u.Domain(), u.String(), linksShown); err != nil {
+		if v.Links, err = s.Store.PageLinks(r.Context(), u.Domain(), u.String(), maxLinks); err != nil {
 			return nil, err
 		}
 	}
-	if s.who(r) != "" {
+	if s.author(r) != "" {
 		if v.Runs, err = s.runsFor(r.Context(), v.Page); err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (s *Server) robots(r *http.Request) (view, error) {
 		v.Sentence = "Enter a URL to see whether robots.txt allows it, and by which line."
 		return v, nil
 	}
-	u, err := s.urlNamed(r.Context(), v.URL)
+	u, err := s.requestedURL(r.Context(), v.URL)
 	if err != nil {
 		return v, err
 	}
@@ -130,11 +130,11 @@ func (s *Server) robots(r *http.Request) (view, error) {
 		v.show(v.Pasted)
 		return v, nil
 	}
-	return v, s.robotsRead(r, v, u)
+	return v, s.decideStored(r, v, u)
 }
 
-// robotsRead decides by the stored robots.txt.
-func (s *Server) robotsRead(r *http.Request, v *RobotsView, u urls.URL) error {
+// decideStored decides by the stored robots.txt.
+func (s *Server) decideStored(r *http.Request, v *RobotsView, u urls.URL) error {
 	stored, err := s.Store.Robots(r.Context(), u.Origin())
 	if errors.Is(err, crawl.ErrNotFound) {
 		v.Sentence = "The robots.txt of " + u.Origin() + " was never read. Paste a robots.txt to test it."
@@ -172,7 +172,7 @@ func (s *Server) robotsRead(r *http.Request, v *RobotsView, u urls.URL) error {
 func (v *RobotsView) decide(u urls.URL, rules *robots.Rules, name string) {
 	d := rules.Decide(u.RequestTarget())
 	v.Allowed, v.Rule, v.Line = d.Allowed, d.Rule, d.Line
-	if delay, asked := rules.CrawlDelay(); asked {
+	if delay, hasDelay := rules.CrawlDelay(); hasDelay {
 		v.CrawlDelay = settings.Duration(delay)
 	}
 	for _, t := range rules.VisitTimes() {
@@ -194,7 +194,7 @@ func (v *RobotsView) decide(u urls.URL, rules *robots.Rules, name string) {
 // show sets the lines of a file, cleaned.
 func (v *RobotsView) show(text string) {
 	for line := range strings.Lines(strings.ToValidUTF8(text, "\uFFFD")) {
-		if len(v.Lines) == linesShown {
+		if len(v.Lines) == maxLines {
 			break
 		}
 		v.Lines = append(v.Lines, strings.TrimSpace(explain.OneLine(line)))

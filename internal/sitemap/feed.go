@@ -24,8 +24,8 @@ const (
 	feedPiecesMax     = 300_000
 )
 
-// News is an entry of a feed.
-type News struct {
+// FeedEntry is an entry of a feed.
+type FeedEntry struct {
 	// Link is the URL of the entry's page as written. It may be relative to the feed's URL.
 	Link string
 	// Published is the time of publication or of a later change; zero means unknown.
@@ -33,15 +33,15 @@ type News struct {
 }
 
 // ReadFeed returns the entries of an RSS, Atom or JSON feed that have a page, in their order.
-func ReadFeed(body []byte) (news []News, err error) {
+func ReadFeed(body []byte) (entries []FeedEntry, err error) {
 	body = body[:min(len(body), MaxFeedBytes)]
-	if err := harmless(body); err != nil {
+	if err := checkStructure(body); err != nil {
 		return nil, fmt.Errorf("read the feed: %w", err)
 	}
 	// The parser is third-party code and feeds are untrusted. A panic must not end the worker.
 	defer func() {
 		if p := recover(); p != nil {
-			news, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
+			entries, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
 		}
 	}()
 	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
@@ -49,7 +49,7 @@ func ReadFeed(body []byte) (news []News, err error) {
 		return nil, fmt.Errorf("read the feed: %w", err)
 	}
 	for _, item := range feed.Items[:min(len(feed.Items), MaxFeedEntries)] {
-		n := News{Link: item.Link}
+		n := FeedEntry{Link: item.Link}
 		if item.PublishedParsed != nil {
 			n.Published = item.PublishedParsed.UTC()
 		}
@@ -57,14 +57,15 @@ func ReadFeed(body []byte) (news []News, err error) {
 			n.Published = item.UpdatedParsed.UTC()
 		}
 		if n.Link != "" {
-			news = append(news, n)
+			entries = append(entries, n)
 		}
 	}
-	return news, nil
+	return entries, nil
 }
 
-// harmless returns an error if a feed must not be parsed. The parser may read malformed feeds.
-func harmless(body []byte) error {
+// checkStructure returns an error if a feed must not be parsed. The parser may read malformed
+// feeds.
+func checkStructure(body []byte) error {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
 		if !json.Valid(trimmed) { // also bounds its depth
 			return errors.New("the feed is not JSON")
@@ -75,7 +76,7 @@ func harmless(body []byte) error {
 	depth, namespaces, pieces := 0, 0, 0
 	for {
 		token, err := in.next()
-		if errors.Is(err, errTokenTooLong) || errors.Is(err, errEncodings) {
+		if errors.Is(err, errTokenTooLong) || errors.Is(err, errDuplicateEncoding) {
 			return err
 		}
 		if token == nil {

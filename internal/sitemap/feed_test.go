@@ -14,10 +14,10 @@ import (
 func TestReadFeed(t *testing.T) {
 	t.Parallel()
 	day := func(d int) time.Time { return time.Date(2026, 3, d, 10, 0, 0, 0, time.UTC) }
-	want := []sitemap.News{{Link: "https://a.example/2", Published: day(5)}, {Link: "https://a.example/1", Published: day(4)}}
+	want := []sitemap.FeedEntry{{Link: "https://a.example/2", Published: day(5)}, {Link: "https://a.example/1", Published: day(4)}}
 	for name, c := range map[string]struct {
 		body string
-		want []sitemap.News
+		want []sitemap.FeedEntry
 		err  string
 	}{
 		"RSS": {`<?xml version="1.0"?><rss version="2.0"><channel><title>A</title><link>https://a.example/</link>

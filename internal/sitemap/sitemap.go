@@ -74,7 +74,7 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 	bytesLeft := &io.LimitedReader{R: in, N: MaxBytes}
 	r := bufio.NewReaderSize(bytesLeft, 64<<10)
 	entries := 0
-	bounded := func(e Entry) bool {
+	limited := func(e Entry) bool {
 		entries++
 		return entries <= MaxEntries && yield(e)
 	}
@@ -85,9 +85,9 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 	kind := URLs
 	begin := strings.TrimSpace(strings.TrimPrefix(string(head), byteOrderMark))
 	if strings.HasPrefix(begin, "http://") || strings.HasPrefix(begin, "https://") {
-		err = readText(r, bounded)
+		err = readText(r, limited)
 	} else {
-		kind, err = readXML(r, bounded)
+		kind, err = readXML(r, limited)
 	}
 	switch {
 	case entries > MaxEntries:
@@ -204,7 +204,7 @@ var fields = map[string]func(*Entry, string){
 		}
 	},
 	"lastmod": func(e *Entry, text string) {
-		if at := crawl.ParseTime(text); at.After(e.LastMod) {
+		if at := crawl.ParsePublicationDate(text); at.After(e.LastMod) {
 			e.LastMod = at
 		}
 	},
@@ -251,8 +251,8 @@ func (r *reader) end() {
 const tokenBytesMax = 256 << 10
 
 var (
-	errTokenTooLong = errors.New("a tag or a text is too long")
-	errEncodings    = errors.New("the XML declares its encoding twice")
+	errTokenTooLong      = errors.New("a tag or a text is too long")
+	errDuplicateEncoding = errors.New("the XML declares its encoding twice")
 )
 
 // tokens reads untrusted XML token by token, without matching start and end tags.
@@ -270,7 +270,7 @@ func newTokens(in io.Reader) *tokens {
 	t.decoder.CharsetReader = func(label string, _ io.Reader) (io.Reader, error) {
 		// Repeated declarations would each take another buffer and call.
 		if t.decoded {
-			return nil, errEncodings
+			return nil, errDuplicateEncoding
 		}
 		t.decoded = true
 		decoded, err := charset.NewReaderLabel(label, t.in)

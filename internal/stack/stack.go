@@ -54,8 +54,8 @@ type Options struct {
 	// Postgres before Prepare returns. Nil skips this step.
 	Prepare func(ctx context.Context, databaseURL string) error
 
-	// Measured receives the metrics of our own Temporal, see temporal.Config.
-	Measured func(measure string) (tags []string, take func(tags []string, value float64))
+	// MetricReader receives the metrics of our own Temporal, see temporal.Config.
+	MetricReader func(measure string) (tags []string, take func(tags []string, value float64))
 
 	// TemporalPort and UIPort are the ports of our own Temporal and its web UI. Zero lets Temporal
 	// choose. A busy port is an error.
@@ -106,7 +106,7 @@ func Up(ctx context.Context, options Options) (*Stack, error) {
 	}
 	s.quiet.Store(true)
 	var err error
-	if s.dir, err = datadir.Lock(ctx, options.DataDir, func(i datadir.Info) { options.Progress(i.Waits()) }); err != nil {
+	if s.dir, err = datadir.Lock(ctx, options.DataDir, func(i datadir.Info) { options.Progress(i.WaitNotice()) }); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx, options); err != nil {
@@ -157,7 +157,7 @@ func (s *Stack) startDatabase(ctx context.Context, options Options) error {
 }
 
 func (s *Stack) startPostgres(ctx context.Context, options Options) (err error) {
-	if err := s.dir.Publish(datadir.Info{Doing: postgres.Doing(options.DataDir)}); err != nil {
+	if err := s.dir.Publish(datadir.Info{Activity: postgres.StartActivity(options.DataDir)}); err != nil {
 		return err
 	}
 	s.postgres, err = postgres.Start(ctx, postgres.Config{
@@ -187,9 +187,9 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) (err error) 
 		Dir: dir,
 		Logger: slog.New(trouble.NewHandler(
 			slog.NewTextHandler(s.temporalLog, &slog.HandlerOptions{Level: slog.LevelWarn}),
-			&trouble.Teller{Logger: options.Logger, Server: "Temporal", File: path}, &s.quiet,
+			&trouble.Reporter{Logger: options.Logger, Server: "Temporal", File: path}, &s.quiet,
 		)),
-		Measured:         options.Measured,
+		MetricReader:     options.MetricReader,
 		Port:             options.TemporalPort,
 		UIPort:           options.UIPort,
 		SearchAttributes: options.SearchAttributes,
@@ -230,14 +230,14 @@ func (s *Stack) publish() error {
 	return s.dir.Publish(info)
 }
 
-// closePatience bounds Close, besides its context.
-const closePatience = 2 * time.Minute
+// closeTimeout bounds Close, besides its context.
+const closeTimeout = 2 * time.Minute
 
 // Close stops both halves concurrently and releases the data directory. Stop workers and close
 // pools first. If ctx ends before Postgres has flushed its memory to the disk, Postgres is aborted:
 // the next start takes longer, but nothing is lost.
 func (s *Stack) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, closePatience)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	s.quiet.Store(true)
 	s.stopSettling()

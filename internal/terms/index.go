@@ -46,18 +46,18 @@ var indexers = sync.Pool{New: func() any { return new(indexer) }}
 func Index(p Page) *crawl.Index {
 	x, _ := indexers.Get().(*indexer) // the pool holds nothing else
 	defer indexers.Put(x)
-	shown, hidden := whole, coarse
-	index := &crawl.Index{Configs: configsOf(p.Language, p.Second), Second: p.Second}
+	publicOrder, hiddenOrder := whole, coarse
+	index := &crawl.Index{Configs: configsOf(p.Language, p.Second), SecondLanguage: p.Second}
 	if p.NoArchive {
-		shown, hidden = unordered, unordered
+		publicOrder, hiddenOrder = unordered, unordered
 	} else if p.Headings != "" {
 		index.Outline = strings.Split(p.Headings, "\n")
 	}
-	index.Title, index.TitleWords = x.zone(p.Title, titleTerms, shown)
-	index.Headings, _ = x.zone(p.Headings, headingTerms, shown)
-	index.Description, _ = x.zone(p.Description, descriptionTerms, shown)
-	index.Address, _ = x.zone(address(p.URL), addressTerms, shown)
-	index.Text, index.Words = x.zone(p.Text, textTerms, hidden)
+	index.Title, index.TitleWords = x.zone(p.Title, titleTerms, publicOrder)
+	index.Headings, _ = x.zone(p.Headings, headingTerms, publicOrder)
+	index.Description, _ = x.zone(p.Description, descriptionTerms, publicOrder)
+	index.Address, _ = x.zone(address(p.URL), addressTerms, publicOrder)
+	index.Text, index.Words = x.zone(p.Text, textTerms, hiddenOrder)
 	return index
 }
 
@@ -85,25 +85,25 @@ type order int
 const (
 	// whole keeps all buckets, for texts that are stored anyway.
 	whole order = iota
-	// coarse merges buckets so that each has at least alternativesLeast terms on average.
+	// coarse merges buckets so that each has at least minAlternatives terms on average.
 	coarse
 	// unordered keeps no bucket, so no phrase matches.
 	unordered
 )
 
-// alternativesLeast is the least average of terms per bucket, and so of possible predecessors.
-const alternativesLeast = 8
+// minAlternatives is the least average of terms per bucket, and so of possible predecessors.
+const minAlternatives = 8
 
 // indexer makes zones of documents. Its memory is reused for the next document.
 type indexer struct {
-	cutter Cutter
-	cut    []byte
-	of     map[string]int // the index of a term in found
-	found  []found
-	out    []byte
+	cutter    Cutter
+	cut       []byte
+	positions map[string]int // the index of a term in found
+	found     []foundTerm
+	out       []byte
 }
 
-type found struct {
+type foundTerm struct {
 	term  string
 	order uint64 // its first bytes
 	count int
@@ -115,15 +115,15 @@ type found struct {
 }
 
 // zone returns the terms of a text, as in a crawl.Index, and the number of its words.
-func (x *indexer) zone(text string, limit int, tell order) (zone string, words int) {
+func (x *indexer) zone(text string, limit int, precision order) (zone string, words int) {
 	x.cut, words = x.cutter.Cut(x.cut[:0], text, limit)
-	slices.SortStableFunc(x.cutter.side, func(a, b Placed) int { return cmp.Compare(a.At, b.At) })
-	x.read(string(x.cut), x.cutter.side)
-	slices.SortFunc(x.found, func(a, b found) int {
+	slices.SortStableFunc(x.cutter.extraTerms, func(a, b PlacedTerm) int { return cmp.Compare(a.At, b.At) })
+	x.read(string(x.cut), x.cutter.extraTerms)
+	slices.SortFunc(x.found, func(a, b foundTerm) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.term, b.term))
 	})
 	width := crawl.BucketBits
-	for tell == coarse && width > 1 && len(x.found) < alternativesLeast<<width {
+	for precision == coarse && width > 1 && len(x.found) < minAlternatives<<width {
 		width--
 	}
 	x.out = x.out[:0]
@@ -133,7 +133,7 @@ func (x *indexer) zone(text string, limit int, tell order) (zone string, words i
 		}
 		x.out = strconv.AppendInt(append(append(x.out, f.term...), ':'), int64(f.count), 10)
 		switch {
-		case tell == unordered:
+		case precision == unordered:
 			x.out = append(x.out, ':')
 		case !f.any:
 			x.out = appendBuckets(append(x.out, ':'), f.before, width)
@@ -153,9 +153,9 @@ func appendBuckets(dst []byte, before crawl.Buckets, width int) []byte {
 	return dst
 }
 
-func (x *indexer) read(terms string, side []Placed) {
-	if x.of == nil {
-		x.of = map[string]int{}
+func (x *indexer) read(terms string, extraTerms []PlacedTerm) {
+	if x.positions == nil {
+		x.positions = map[string]int{}
 	}
 	x.found = x.found[:0]
 	at, previous := 0, ""
@@ -164,23 +164,23 @@ func (x *indexer) read(terms string, side []Placed) {
 			continue
 		}
 		at++
-		for len(side) > 0 && side[0].At < at {
-			x.note(side[0].Term, side[0].At, anything)
-			side = side[1:]
+		for len(extraTerms) > 0 && extraTerms[0].At < at {
+			x.note(extraTerms[0].Term, extraTerms[0].At, anyBucket)
+			extraTerms = extraTerms[1:]
 		}
 		x.note(term, at, preceding(previous, term))
 		previous = term
 	}
-	for _, s := range side {
-		x.note(s.Term, s.At, anything)
+	for _, s := range extraTerms {
+		x.note(s.Term, s.At, anyBucket)
 	}
-	clear(x.of)
+	clear(x.positions)
 }
 
 // Values in place of the preceding term's bucket.
 const (
-	anything = -1
-	nothing  = -2
+	anyBucket = -1
+	noBucket  = -2
 )
 
 // preceding returns the bucket of the term before another. A pair of characters may follow
@@ -188,16 +188,16 @@ const (
 func preceding(previous, term string) int {
 	switch {
 	case previous == "":
-		return nothing
+		return noBucket
 	case overlap(previous, term):
-		return anything
+		return anyBucket
 	}
 	return int(crawl.BucketOf(previous))
 }
 
 // overlap reports whether a pair of characters begins with the last character of another.
 func overlap(previous, term string) bool {
-	if first, _ := utf8.DecodeRuneInString(term); !paired(first) {
+	if first, _ := utf8.DecodeRuneInString(term); !isPaired(first) {
 		return false
 	}
 	for i := range term {
@@ -208,9 +208,9 @@ func overlap(previous, term string) bool {
 	return strings.HasSuffix(previous, term)
 }
 
-// After returns the bucket of the text's term before a query term, assuming that the terms of the
-// query are adjacent in the text. -1 means any term.
-func After(previous, term Placed) int {
+// BucketBefore returns the bucket of the text's term before a query term, assuming that the terms
+// of the query are adjacent in the text. -1 means any term.
+func BucketBefore(previous, term PlacedTerm) int {
 	switch term.At - previous.At {
 	case 1:
 		return preceding(previous.Term, term.Term)
@@ -218,20 +218,20 @@ func After(previous, term Placed) int {
 		last := strings.LastIndexFunc(previous.Term, func(r rune) bool { return !unicode.In(r, unicode.Mn, unicode.Mc) })
 		return int(crawl.BucketOf(previous.Term[max(0, last):]))
 	}
-	return anything
+	return anyBucket
 }
 
 func (x *indexer) note(term string, at, before int) {
-	i, known := x.of[term]
+	i, known := x.positions[term]
 	if !known {
 		i = len(x.found)
-		x.of[term] = i
-		x.found = append(x.found, found{term: term, order: prefix(term)})
+		x.positions[term] = i
+		x.found = append(x.found, foundTerm{term: term, order: prefix(term)})
 	}
 	f := &x.found[i]
 	switch before {
-	case nothing:
-	case anything:
+	case noBucket:
+	case anyBucket:
 		f.any = true
 	default:
 		f.before.Add(uint8(before), crawl.BucketBits) //nolint:gosec // a bucket
@@ -249,8 +249,8 @@ func prefix(term string) uint64 {
 }
 
 const (
-	// anchorsMost caps the distinct texts of links to a page, and anchorTerms all their terms.
-	anchorsMost = 20
+	// maxAnchors caps the distinct texts of links to a page, and anchorTerms all their terms.
+	maxAnchors  = 20
 	anchorTerms = 300
 )
 
@@ -262,7 +262,7 @@ func Anchors(texts map[string]int) string {
 	})
 	x, _ := indexers.Get().(*indexer) // the pool holds nothing else
 	defer indexers.Put(x)
-	zone, _ := x.zone(strings.Join(list[:min(len(list), anchorsMost)], "\n"), anchorTerms, whole)
+	zone, _ := x.zone(strings.Join(list[:min(len(list), maxAnchors)], "\n"), anchorTerms, whole)
 	return zone
 }
 

@@ -2,8 +2,8 @@ package terms
 
 import "strings"
 
-// Placed is a term with its position in a text, starting at 1.
-type Placed struct {
+// PlacedTerm is a term with its position in a text, starting at 1.
+type PlacedTerm struct {
 	Term string
 	At   int
 }
@@ -13,11 +13,11 @@ const jointBytesMax = 64
 
 // joint is an incomplete name of several terms, such as "os.path.join", "C++" or "utf-8".
 type joint struct {
-	begun   bool
-	from    int // in the text
-	at      int // the position of its first term
-	joined  bool
-	spoiled bool // it has non-ASCII letters
+	begun       bool
+	from        int // in the text
+	at          int // the position of its first term
+	joined      bool
+	hasNonASCII bool // it has non-ASCII letters
 }
 
 // join handles a character that ends a term, or the end of the text. A following letter or digit
@@ -39,7 +39,7 @@ func (c *Cutter) join(text string, i int) {
 		}
 	}
 	if j.begun && j.joined && i-j.from <= jointBytesMax && c.at >= j.at {
-		c.side = append(c.side, Placed{Term: Name(text[j.from:i]), At: j.at})
+		c.extraTerms = append(c.extraTerms, PlacedTerm{Term: Name(text[j.from:i]), At: j.at})
 	}
 	*j = joint{}
 }
@@ -61,14 +61,14 @@ func plainAlphanumeric(b byte) bool {
 }
 
 // Split cuts a query into terms with their positions, and returns its names of several terms.
-func Split(text string, limit int) (terms, names []Placed) {
+func Split(text string, limit int) (terms, names []PlacedTerm) {
 	c := Cutter{Whole: true}
 	out, n := c.Cut(nil, text, limit)
 	if n == 0 {
 		return nil, nil
 	}
 	for i, term := range strings.Split(string(out), " ") {
-		terms = append(terms, Placed{Term: term, At: c.places[i]})
+		terms = append(terms, PlacedTerm{Term: term, At: c.positions[i]})
 	}
-	return terms, c.side
+	return terms, c.extraTerms
 }

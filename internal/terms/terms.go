@@ -24,17 +24,17 @@ type Cutter struct {
 	Whole bool
 	out   []byte
 	left  int // terms that may still be added
-	// at is the position of the last term, and places are the positions of all terms.
-	at     int
-	places []int
-	// side holds additional terms at the position of another term.
-	side  []Placed
-	joint joint
+	// at is the position of the last term, and positions are the positions of all terms.
+	at        int
+	positions []int
+	// extraTerms holds additional terms at the position of another term.
+	extraTerms []PlacedTerm
+	joint      joint
 
 	word  []byte
 	runes int // in word
-	// marked is set if word or the run has marks that may be composed with a letter.
-	marked bool
+	// hasMarks is set if word or the run has marks that may be composed with a letter.
+	hasMarks bool
 	// before and pending are the last two characters of a run without blanks, with their marks.
 	before, pending []byte
 }
@@ -46,13 +46,13 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 		dst = make([]byte, 0, min(len(text), textBytesMax))
 	}
 	c.out, c.left = dst, limit
-	c.word, c.runes, c.marked, c.before, c.pending = c.word[:0], 0, false, c.before[:0], c.pending[:0]
-	c.at, c.places, c.side, c.joint = 0, c.places[:0], c.side[:0], joint{}
+	c.word, c.runes, c.hasMarks, c.before, c.pending = c.word[:0], 0, false, c.before[:0], c.pending[:0]
+	c.at, c.positions, c.extraTerms, c.joint = 0, c.positions[:0], c.extraTerms[:0], joint{}
 	for i := 0; i < len(text) && c.left > 0; {
 		b := text[i]
 		switch {
 		case plainAlphanumeric(b):
-			if j := &c.joint; !j.begun && !j.spoiled {
+			if j := &c.joint; !j.begun && !j.hasNonASCII {
 				j.begun, j.from, j.at = true, i, c.at+1
 			}
 			c.letter(rune(b | 0x20)) // digits and lower case letters stay unchanged
@@ -62,8 +62,8 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 			c.join(text, i)
 			i++
 		default:
-			c.joint = joint{spoiled: true}
-			i += c.foreign(text[i:])
+			c.joint = joint{hasNonASCII: true}
+			i += c.readNonASCII(text[i:])
 		}
 	}
 	c.end()
@@ -75,9 +75,9 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 	return out, limit - c.left
 }
 
-// foreign reads non-ASCII text and returns its length. It decomposes letters with accents.
-func (c *Cutter) foreign(s string) int {
-	if n := c.plain(s); n > 0 {
+// readNonASCII reads non-ASCII text and returns its length. It decomposes letters with accents.
+func (c *Cutter) readNonASCII(s string) int {
+	if n := c.readPlain(s); n > 0 {
 		return n
 	}
 	end := 0
@@ -91,11 +91,11 @@ func (c *Cutter) foreign(s string) int {
 		if plain, letter := cyrillic(r); letter {
 			c.letter(plain)
 			base = r
-		} else if paired(r) && !unicode.In(r, unicode.Mn, unicode.Mc) {
+		} else if isPaired(r) && !unicode.In(r, unicode.Mn, unicode.Mc) {
 			c.pair(r)
 			base = r
-		} else if apart := norm.NFD.PropertiesString(composed[i:]).Decomposition(); apart != nil {
-			for _, part := range string(apart) {
+		} else if decomposed := norm.NFD.PropertiesString(composed[i:]).Decomposition(); decomposed != nil {
+			for _, part := range string(decomposed) {
 				base = c.character(base, part)
 			}
 		} else {
@@ -105,9 +105,9 @@ func (c *Cutter) foreign(s string) int {
 	return end
 }
 
-// plain reads the letters at the start of a text whose terms depend on no other character: they are
-// in plainLetters and no mark follows. It returns their length.
-func (c *Cutter) plain(s string) int {
+// readPlain reads the letters at the start of a text whose terms depend on no other character: they
+// are in plainLetters and no mark follows. It returns their length.
+func (c *Cutter) readPlain(s string) int {
 	end := 0
 	letter, size := plainLetter(s)
 	for letter != 0 {
@@ -116,7 +116,7 @@ func (c *Cutter) plain(s string) int {
 		if next == 0 && rest != "" && rest[0] >= utf8.RuneSelf {
 			return end // possibly a mark
 		}
-		if base, isShort := short(letter); !isShort {
+		if base, isShort := breveBase(letter); !isShort {
 			c.letter(letter)
 		} else if c.runes+2 > wordRunesMax {
 			c.letter(base)
@@ -154,7 +154,7 @@ var plainLetters = func() (letters [plainLast - plainFirst + 1]rune) {
 			continue
 		}
 		letter := unicode.ToLower(r)
-		if _, isShort := short(letter); !isShort {
+		if _, isShort := breveBase(letter); !isShort {
 			base, _ := utf8.DecodeRuneInString(norm.NFD.String(text))
 			letter = unicode.ToLower(base)
 		}
@@ -163,8 +163,8 @@ var plainLetters = func() (letters [plainLast - plainFirst + 1]rune) {
 	return letters
 }()
 
-// short returns the base of a letter in plainLetters that is distinguished by a breve.
-func short(letter rune) (base rune, is bool) {
+// breveBase returns the base of a letter in plainLetters that is distinguished by a breve.
+func breveBase(letter rune) (base rune, ok bool) {
 	switch letter {
 	case 'й':
 		return 'и', true
@@ -192,7 +192,7 @@ func (c *Cutter) character(base, r rune) rune {
 }
 
 // cyrillic returns the lower case of a common letter without an accent, avoiding Unicode's tables.
-func cyrillic(r rune) (lower rune, is bool) {
+func cyrillic(r rune) (lower rune, ok bool) {
 	const (
 		upperA, lowerA, lowerYa = 0x410, 0x430, 0x44f
 		upperShortI             = 0x419
@@ -227,7 +227,7 @@ func (c *Cutter) letter(r rune) {
 		return
 	}
 	if lower, _ := cyrillic(r); lower != r {
-		if plain, ok := spelled[r]; ok {
+		if plain, ok := spellings[r]; ok {
 			c.word = append(c.word, plain...)
 			return
 		}
@@ -235,8 +235,8 @@ func (c *Cutter) letter(r rune) {
 	c.word = utf8.AppendRune(c.word, r)
 }
 
-// spelled maps letters that do not decompose into an accent and a letter to their usual spelling.
-var spelled = map[rune]string{
+// spellings maps letters that do not decompose into an accent and a letter to their usual spelling.
+var spellings = map[rune]string{
 	'æ': "ae", 'œ': "oe", 'ø': "o", 'ß': "ss", 'đ': "d", 'ð': "d", 'ħ': "h", 'ı': "i", 'ł': "l", 'ŋ': "n", 'þ': "th", 'ŧ': "t",
 	'ς': "σ", 'ٱ': "ا", 'ى': "ي",
 }
@@ -247,7 +247,7 @@ func (c *Cutter) mark(base, mark rune) {
 	switch {
 	case len(c.pending) > 0:
 		c.pending = utf8.AppendRune(c.pending, mark)
-		c.marked = true
+		c.hasMarks = true
 		return
 	case len(c.word) == 0:
 		return
@@ -259,7 +259,7 @@ func (c *Cutter) mark(base, mark rune) {
 	if c.runes < wordRunesMax {
 		c.word = utf8.AppendRune(c.word, mark)
 		c.runes++
-		c.marked = true
+		c.hasMarks = true
 	}
 }
 
@@ -276,8 +276,8 @@ func (c *Cutter) endPair() {
 	if len(c.before) > 0 && len(c.pending) > 0 {
 		first := len(c.before)
 		c.before = append(c.before, c.pending...)
-		if c.add(c.before, c.marked); !c.Whole && c.left > 0 {
-			c.side = append(c.side, Placed{Term: norm.NFC.String(string(c.before[:first])), At: c.at})
+		if c.add(c.before, c.hasMarks); !c.Whole && c.left > 0 {
+			c.extraTerms = append(c.extraTerms, PlacedTerm{Term: norm.NFC.String(string(c.before[:first])), At: c.at})
 		}
 	}
 }
@@ -289,22 +289,22 @@ func (c *Cutter) end() {
 
 func (c *Cutter) endWord() {
 	if len(c.word) > 0 {
-		c.add(c.word, c.marked)
-		c.word, c.runes, c.marked = c.word[:0], 0, false
+		c.add(c.word, c.hasMarks)
+		c.word, c.runes, c.hasMarks = c.word[:0], 0, false
 	}
 }
 
 func (c *Cutter) endRun() {
-	alone := len(c.before) == 0
+	isSingle := len(c.before) == 0
 	c.endPair()
 	if len(c.pending) > 0 {
-		if alone || !c.Whole {
-			c.add(c.pending, c.marked)
+		if isSingle || !c.Whole {
+			c.add(c.pending, c.hasMarks)
 		} else {
 			c.at++ // leave its position free
 		}
 	}
-	c.marked = false
+	c.hasMarks = false
 	c.before, c.pending = c.before[:0], c.pending[:0]
 }
 
@@ -315,7 +315,7 @@ func (c *Cutter) add(term []byte, compose bool) {
 	}
 	c.left--
 	c.at++
-	c.places = append(c.places, c.at)
+	c.positions = append(c.positions, c.at)
 	if len(c.out) > 0 {
 		c.out = append(c.out, ' ')
 	}
@@ -326,8 +326,8 @@ func (c *Cutter) add(term []byte, compose bool) {
 	c.out = norm.NFC.Append(c.out, term...)
 }
 
-// paired reports whether a character is cut into pairs, as in Hangul and scripts without blanks.
-func paired(r rune) bool {
+// isPaired reports whether a character is cut into pairs, as in Hangul and scripts without blanks.
+func isPaired(r rune) bool {
 	const (
 		first       = 0xe00 // Thai, the lowest of these scripts
 		prolong     = 0x30fc

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// spansMost bounds the spans of an attempt: a long sitemap has many statements.
-	spansMost = 200
-	// failureMax bounds the text of a failure, in bytes.
-	failureMax = 512
+	// maxSpans bounds the spans of an attempt: a long sitemap has many statements.
+	maxSpans = 200
+	// maxFailureBytes bounds the text of a failure, in bytes.
+	maxFailureBytes = 512
 	// noPhase is the parent of spans outside of phases: the attempt itself.
 	noPhase = -1
 )
@@ -48,7 +48,7 @@ type span struct {
 	parent       int
 	kind         trace.SpanKind
 	began, ended time.Time
-	failed       string
+	failure      string
 	attrs        []attribute.KeyValue
 }
 
@@ -68,14 +68,14 @@ func (t *Tracer) Begin(ctx context.Context, kind string) (context.Context, *Atte
 	return context.WithValue(ctx, attemptKey{}, a), a
 }
 
-func of(ctx context.Context) *Attempt {
+func attemptOf(ctx context.Context) *Attempt {
 	a, _ := ctx.Value(attemptKey{}).(*Attempt)
 	return a
 }
 
 // ID returns the ID of a context's trace, or an empty string.
 func ID(ctx context.Context) string {
-	if a := of(ctx); a != nil {
+	if a := attemptOf(ctx); a != nil {
 		return a.span.SpanContext().TraceID().String()
 	}
 	return ""
@@ -101,20 +101,20 @@ func (a *Attempt) Phase(name string) {
 }
 
 // Leave ends the current phase. failed is empty after success.
-func (a *Attempt) Leave(failed string) {
-	a.locked(func(now time.Time) { a.leave(now, failed) })
+func (a *Attempt) Leave(failure string) {
+	a.locked(func(now time.Time) { a.leave(now, failure) })
 }
 
-func (a *Attempt) leave(now time.Time, failed string) {
+func (a *Attempt) leave(now time.Time, failure string) {
 	if a.phase >= 0 {
-		a.spans[a.phase].ended, a.spans[a.phase].failed = now, failed
+		a.spans[a.phase].ended, a.spans[a.phase].failure = now, failure
 	}
 	a.phase = noPhase
 }
 
 // add returns the index of a span, or noPhase if the limit is reached.
 func (a *Attempt) add(s span) int {
-	if a.ended || len(a.spans) >= spansMost {
+	if a.ended || len(a.spans) >= maxSpans {
 		a.dropped++
 		return noPhase
 	}
@@ -126,7 +126,7 @@ func (a *Attempt) add(s span) int {
 type Part struct {
 	Name         string
 	Began, Ended time.Time
-	Failed       string // empty after success
+	Failure      string // empty after success
 	Client       bool   // another machine did the work
 	Attrs        []attribute.KeyValue
 	Parts        []Part
@@ -141,13 +141,13 @@ func (a *Attempt) Add(p Part) {
 }
 
 func (a *Attempt) part(p Part, parent int) {
-	s := span{name: p.Name, parent: parent, began: p.Began, ended: p.Ended, failed: p.Failed, attrs: p.Attrs}
+	s := span{name: p.Name, parent: parent, began: p.Began, ended: p.Ended, failure: p.Failure, attrs: p.Attrs}
 	if p.Client {
 		s.kind = trace.SpanKindClient
 	}
-	place := a.add(s)
+	index := a.add(s)
 	for _, part := range p.Parts {
-		a.part(part, place)
+		a.part(part, index)
 	}
 }
 
@@ -164,11 +164,11 @@ func (a *Attempt) Requested() {
 }
 
 // End makes the spans of an attempt, if it made a request. failed is empty after success.
-func (a *Attempt) End(failed string) {
-	a.locked(func(now time.Time) { a.end(now, failed) })
+func (a *Attempt) End(failure string) {
+	a.locked(func(now time.Time) { a.end(now, failure) })
 }
 
-func (a *Attempt) end(now time.Time, failed string) {
+func (a *Attempt) end(now time.Time, failure string) {
 	a.leave(now, "")
 	if a.ended = true; !a.requested {
 		return
@@ -184,31 +184,31 @@ func (a *Attempt) end(now time.Time, failed string) {
 		}
 		_, made[i] = a.tracer.Start(trace.ContextWithSpan(context.Background(), parent), s.name,
 			trace.WithTimestamp(s.began), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attrs...))
-		fail(made[i], s.failed)
+		fail(made[i], s.failure)
 		made[i].End(trace.WithTimestamp(s.ended))
 	}
 	if a.dropped > 0 {
 		a.span.SetAttributes(attribute.Int("mosey.spans_dropped", a.dropped))
 	}
-	fail(a.span, failed)
+	fail(a.span, failure)
 	a.span.End(trace.WithTimestamp(now))
 }
 
-func fail(s trace.Span, failed string) {
-	if failed != "" {
-		s.SetStatus(codes.Error, crawl.CleanText(failed, failureMax))
+func fail(s trace.Span, failure string) {
+	if failure != "" {
+		s.SetStatus(codes.Error, crawl.CleanText(failure, maxFailureBytes))
 	}
 }
 
 // Statement is a statement of an attempt. A nil Statement is not traced.
 type Statement struct {
-	of    *Attempt
-	place int
+	attempt *Attempt
+	index   int
 }
 
 // BeginStatement begins a statement in the current phase of the context's attempt, if it has one.
 func BeginStatement(ctx context.Context, name string) *Statement {
-	a := of(ctx)
+	a := attemptOf(ctx)
 	if a == nil {
 		return nil
 	}
@@ -222,16 +222,16 @@ func BeginStatement(ctx context.Context, name string) *Statement {
 
 // End ends the statement.
 func (s *Statement) End(err error) {
-	if s == nil || s.place < 0 {
+	if s == nil || s.index < 0 {
 		return
 	}
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	if s.of.ended {
+	s.attempt.mu.Lock()
+	defer s.attempt.mu.Unlock()
+	if s.attempt.ended {
 		return
 	}
-	s.of.spans[s.place].ended = time.Now()
+	s.attempt.spans[s.index].ended = time.Now()
 	if err != nil {
-		s.of.spans[s.place].failed = err.Error()
+		s.attempt.spans[s.index].failure = err.Error()
 	}
 }

@@ -41,7 +41,7 @@ func TestAttempt(t *testing.T) {
 		good := BeginStatement(ctx, "Good")
 		good.End(nil)
 		bad := BeginStatement(ctx, "Bad")
-		bad.End(errors.New("no\nroom" + strings.Repeat(".", failureMax)))
+		bad.End(errors.New("no\nroom" + strings.Repeat(".", maxFailureBytes)))
 		a.Phase("read")
 		late := BeginStatement(ctx, "Late")
 		a.Leave("broken")
@@ -66,7 +66,7 @@ func TestAttempt(t *testing.T) {
 		}
 		require.Equal(t, codes.Unset, by["Good"].Status.Code)
 		require.True(t, strings.HasPrefix(by["Bad"].Status.Description, "no room."))
-		require.Len(t, by["Bad"].Status.Description, failureMax)
+		require.Len(t, by["Bad"].Status.Description, maxFailureBytes)
 		require.Equal(t, "broken", by["read"].Status.Description)
 		require.Equal(t, root.EndTime, by["Late"].EndTime, "it outlives the attempt")
 		require.Equal(t, codes.Unset, by["Late"].Status.Code)
@@ -88,15 +88,15 @@ func TestAttempt(t *testing.T) {
 		ctx, a := tracer.Begin(t.Context(), "sitemap")
 		a.Requested()
 		a.Phase("read")
-		for range spansMost + 10 {
+		for range maxSpans + 10 {
 			BeginStatement(ctx, "One").End(nil)
 		}
 		a.Phase("record")
 		a.Add(Part{Name: "part", Parts: []Part{{Name: "of it"}}, Began: time.Now(), Ended: time.Now()})
 		a.End("")
 		spans := exporter.GetSpans()
-		require.Len(t, spans, spansMost+1)
-		root := spans[spansMost]
+		require.Len(t, spans, maxSpans+1)
+		root := spans[maxSpans]
 		require.Len(t, root.Attributes, 1)
 		require.Equal(t, "mosey.spans_dropped", string(root.Attributes[0].Key))
 		require.EqualValues(t, 14, root.Attributes[0].Value.AsInt64())

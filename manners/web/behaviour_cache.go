@@ -23,15 +23,15 @@ type Cached struct {
 	// later.
 	Deflate bool
 
-	// Careless sends the page regardless of conditions.
-	Careless bool
+	// IgnoreConditions sends the page regardless of conditions.
+	IgnoreConditions bool
 }
 
 // Serve implements Behaviour.
 func (b Cached) Serve(v *Visit) {
 	h := v.W.Header()
 	if b.ETag != "" {
-		h.Set("ETag", b.sent())
+		h.Set("ETag", b.sentTag())
 	}
 	if !b.LastModified.IsZero() {
 		h.Set("Last-Modified", b.LastModified.UTC().Format(http.TimeFormat))
@@ -39,27 +39,27 @@ func (b Cached) Serve(v *Visit) {
 	if b.CacheControl != "" {
 		h.Set("Cache-Control", b.CacheControl)
 	}
-	if !b.Careless && b.holds(v.R.Header) {
+	if !b.IgnoreConditions && b.matchesCondition(v.R.Header) {
 		v.W.WriteHeader(http.StatusNotModified)
 		return
 	}
 	v.Answer()
 }
 
-// sent returns the tag that goes with a body.
-func (b Cached) sent() string {
+// sentTag returns the tag that goes with a body.
+func (b Cached) sentTag() string {
 	if opaque, quoted := strings.CutSuffix(b.ETag, `"`); quoted && b.Deflate {
 		return opaque + `-gzip"`
 	}
 	return b.ETag
 }
 
-// holds reports whether the request's conditions call for a 304 (RFC 9110 §13.2.2).
-func (b Cached) holds(asked http.Header) bool {
-	if tag := asked.Get("If-None-Match"); tag != "" {
+// matchesCondition reports whether the request's conditions call for a 304 (RFC 9110 §13.2.2).
+func (b Cached) matchesCondition(header http.Header) bool {
+	if tag := header.Get("If-None-Match"); tag != "" {
 		return slices.Contains(strings.Split(tag, ", "), b.ETag)
 	}
-	since, err := http.ParseTime(asked.Get("If-Modified-Since"))
+	since, err := http.ParseTime(header.Get("If-Modified-Since"))
 	return err == nil && !b.LastModified.IsZero() && !b.LastModified.Truncate(time.Second).After(since)
 }
 

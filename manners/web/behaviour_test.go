@@ -297,7 +297,7 @@ func TestLogOfConnections(t *testing.T) {
 		wait.Until(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
 		rec := w.Log()[0]
 		require.True(t, rec.Aborted)
-		require.Less(t, rec.End, rec.Read+5*time.Second)
+		require.Less(t, rec.End, rec.HeadRead+5*time.Second)
 		require.False(t, rec.Answered())
 	})
 	t.Run("ClientThatLeavesEarlyIsNoAnswer", func(t *testing.T) {

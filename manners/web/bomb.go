@@ -40,12 +40,12 @@ func (Bomb) Truth() Truth { return Truth{} }
 
 // The bodies are packed at the first request, and shared by all webs.
 var (
-	gzipBomb   = sync.OnceValue(func() []byte { return repeated(newGzip) })
-	brotliBomb = sync.OnceValue(brotliZeros)
-	zstdBomb   = sync.OnceValue(func() []byte { return repeated(newZstd) })
-	nestedBomb = sync.OnceValue(func() []byte { return pack(newGzip, bytes.NewReader(gzipBomb())) })
-	mixedBomb  = sync.OnceValue(func() []byte { return pack(newBrotli, bytes.NewReader(zstdBomb())) })
-	tenfold    = sync.OnceValue(func() []byte {
+	gzipBomb    = sync.OnceValue(func() []byte { return repeatStreams(newGzip) })
+	brotliBomb  = sync.OnceValue(brotliZeros)
+	zstdBomb    = sync.OnceValue(func() []byte { return repeatStreams(newZstd) })
+	nestedBomb  = sync.OnceValue(func() []byte { return pack(newGzip, bytes.NewReader(gzipBomb())) })
+	mixedBomb   = sync.OnceValue(func() []byte { return pack(newBrotli, bytes.NewReader(zstdBomb())) })
+	tenfoldBomb = sync.OnceValue(func() []byte {
 		body := gzipBomb()
 		for range 9 {
 			body = pack(newGzip, bytes.NewReader(body))
@@ -63,18 +63,18 @@ func Bombs() []Named {
 		{Name: "bomb-nested", Behaviour: Bomb{body: nestedBomb, encoding: "gzip, gzip"}},
 		{Name: "bomb-mixed", Behaviour: Bomb{body: mixedBomb, encoding: "zstd, br"}},
 		{Name: "bomb-tenfold", Behaviour: Bomb{
-			body: tenfold, encoding: strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "),
+			body: tenfoldBomb, encoding: strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "),
 		}},
 	}
 }
 
-// part is the size that is really packed, because the rest repeats it.
-const part = 1 << 20
+// packedBytes is the size that is really packed, because the rest repeats it.
+const packedBytes = 1 << 20
 
-// repeated returns a bomb in a coding that allows several streams in a row: the members of RFC 1952
-// section 2.2 and the frames of RFC 8878 section 3.
-func repeated(coder func(io.Writer) io.WriteCloser) []byte {
-	return bytes.Repeat(pack(coder, zeros(part)), bombBytes/part)
+// repeatStreams returns a bomb in a coding that allows several streams in a row: the members of RFC
+// 1952 section 2.2 and the frames of RFC 8878 section 3.
+func repeatStreams(coder func(io.Writer) io.WriteCloser) []byte {
+	return bytes.Repeat(pack(coder, zeros(packedBytes)), bombBytes/packedBytes)
 }
 
 // brotliZeros repeats zeros from one flush to the next within one stream, because RFC 7932 does not
@@ -84,7 +84,7 @@ func brotliZeros() []byte {
 	w := brotli.NewWriterLevel(&out, brotliLevel)
 	var flushed [2]int
 	for i := range flushed {
-		_, err := w.Write(make([]byte, part))
+		_, err := w.Write(make([]byte, packedBytes))
 		if err = errors.Join(err, w.Flush()); err != nil {
 			panic(err) // memory takes every write
 		}
@@ -93,8 +93,8 @@ func brotliZeros() []byte {
 	if err := w.Close(); err != nil {
 		panic(err)
 	}
-	first, again, end := out.Bytes()[:flushed[0]], out.Bytes()[flushed[0]:flushed[1]], out.Bytes()[flushed[1]:]
-	return slices.Concat(first, bytes.Repeat(again, bombBytes/part-1), end)
+	first, repeatable, end := out.Bytes()[:flushed[0]], out.Bytes()[flushed[0]:flushed[1]], out.Bytes()[flushed[1]:]
+	return slices.Concat(first, bytes.Repeat(repeatable, bombBytes/packedBytes-1), end)
 }
 
 func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }

@@ -20,9 +20,9 @@ const writeChunk = 64 << 10
 type listener struct {
 	net.Listener
 	tls *tls.Config // nil: no TLS
-	// either lets clients choose between TLS and plain HTTP
-	either bool
-	web    *Web
+	// tlsOrHTTP lets clients choose between TLS and plain HTTP
+	tlsOrHTTP bool
+	web       *Web
 }
 
 func (l listener) Accept() (net.Conn, error) {
@@ -34,7 +34,7 @@ func (l listener) Accept() (net.Conn, error) {
 	switch {
 	case l.tls == nil:
 		return c, nil
-	case l.either:
+	case l.tlsOrHTTP:
 		return &eitherConn{conn: c, tls: l.tls}, nil
 	}
 	return &secureConn{Conn: tls.Server(c, l.tls), conn: c}, nil
@@ -69,21 +69,21 @@ func wireOf(c net.Conn) *conn {
 // conn is a connection that stamps its events.
 type conn struct {
 	net.Conn
-	accepted time.Duration
-	id       int64
-	secure   bool // the connection uses TLS
-	web      *Web
+	acceptedAt time.Duration
+	id         int64
+	secure     bool // the connection uses TLS
+	web        *Web
 
-	mu      sync.Mutex
-	closing bool          // later writes are not part of the answer
-	failed  bool          // a write has failed
-	first   time.Duration // first byte since the last request began
-	gone    time.Duration // when the connection was seen to be closed
-	last    time.Duration // before the last write
-	rec     *Record       // the request in flight
-	retry   time.Time     // the date of its Retry-After
-	served  int
-	written int64
+	mu           sync.Mutex
+	closing      bool          // later writes are not part of the answer
+	failed       bool          // a write has failed
+	firstByte    time.Duration // firstByte byte since the last request began
+	closedAt     time.Duration // when the connection was seen to be closed
+	lastWrite    time.Duration // before the last write
+	rec          *Record       // the request in flight
+	retry        time.Time     // the date of its Retry-After
+	servedCount  int
+	writtenBytes int64
 }
 
 func (c *conn) Read(p []byte) (int, error) {
@@ -91,12 +91,12 @@ func (c *conn) Read(p []byte) (int, error) {
 	now := c.web.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n > 0 && c.first == 0 {
-		c.first = now
+	if n > 0 && c.firstByte == 0 {
+		c.firstByte = now
 	}
 	// net/http ends its own reads by a deadline; the client causes any other error.
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.leave(now)
+		c.markClosed(now)
 	}
 	return n, err
 }
@@ -107,16 +107,16 @@ func (c *conn) Write(p []byte) (int, error) {
 		chunk := p[written:min(len(p), written+writeChunk)]
 		c.mu.Lock()
 		if !c.closing {
-			c.last = c.web.now()
+			c.lastWrite = c.web.now()
 		}
 		c.mu.Unlock()
 		n, err := c.Conn.Write(chunk)
 		written += n
 		c.mu.Lock()
-		c.written += int64(n)
+		c.writtenBytes += int64(n)
 		if err != nil {
 			c.failed = true
-			c.leave(c.web.now())
+			c.markClosed(c.web.now())
 		}
 		c.mu.Unlock()
 		if err != nil || written == len(p) {
@@ -128,44 +128,44 @@ func (c *conn) Write(p []byte) (int, error) {
 // Close ends the request in flight, if any.
 func (c *conn) Close() error {
 	c.mu.Lock()
-	c.leave(c.web.now())
+	c.markClosed(c.web.now())
 	c.finish()
-	if c.served == 0 {
-		c.served++
-		c.web.record(c.blank())
+	if c.servedCount == 0 {
+		c.servedCount++
+		c.web.record(c.emptyRecord())
 	}
 	c.mu.Unlock()
 	c.web.forget(c)
 	return c.Conn.Close()
 }
 
-// leave records when the connection was first seen to be closed.
-func (c *conn) leave(now time.Duration) {
-	if c.gone == 0 {
-		c.gone = now
+// markClosed records when the connection was first seen to be closed.
+func (c *conn) markClosed(now time.Duration) {
+	if c.closedAt == 0 {
+		c.closedAt = now
 	}
 }
 
-// cut records that the server ends the answer here, complete or not.
-func (c *conn) cut() {
+// endAnswer records that the server ends the answer here, complete or not.
+func (c *conn) endAnswer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leave(c.last)
+	c.markClosed(c.lastWrite)
 }
 
-// blank returns the record of a connection without a request.
-func (c *conn) blank() Record {
+// emptyRecord returns the record of a connection without a request.
+func (c *conn) emptyRecord() Record {
 	return Record{
 		Aborted:    true,
-		Accepted:   c.accepted,
-		Bytes:      c.written,
+		Accepted:   c.acceptedAt,
+		Bytes:      c.writtenBytes,
 		Conn:       c.id,
-		End:        c.gone,
-		FirstByte:  c.first,
+		End:        c.closedAt,
+		FirstByte:  c.firstByte,
 		LocalAddr:  addrPort(c.LocalAddr()),
 		RemoteAddr: addrPort(c.RemoteAddr()),
-		Start:      c.accepted,
-		Time:       c.web.epoch.Add(c.accepted),
+		Start:      c.acceptedAt,
+		Time:       c.web.epoch.Add(c.acceptedAt),
 	}
 }
 
@@ -174,11 +174,11 @@ func (c *conn) begin(r *http.Request, attempt int) {
 	now := c.web.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rec := c.blank()
-	rec.Read = now
-	if c.served > 0 {
+	rec := c.emptyRecord()
+	rec.HeadRead = now
+	if c.servedCount > 0 {
 		// A byte from before the last answer's end belonged to the earlier request.
-		rec.Start = max(c.first, c.last)
+		rec.Start = max(c.firstByte, c.lastWrite)
 		rec.Time = c.web.epoch.Add(rec.Start)
 	}
 	rec.Attempt = attempt
@@ -188,7 +188,7 @@ func (c *conn) begin(r *http.Request, attempt int) {
 	rec.Target = r.RequestURI
 	rec.TLS = c.secure
 	rec.UserAgent = r.UserAgent()
-	c.rec, c.first, c.written, c.failed, c.retry = &rec, 0, 0, false, time.Time{}
+	c.rec, c.firstByte, c.writtenBytes, c.failed, c.retry = &rec, 0, 0, false, time.Time{}
 }
 
 // answer records the head of the answer.
@@ -225,20 +225,20 @@ func (c *conn) finish() {
 	}
 	rec := *c.rec
 	c.rec = nil
-	c.served++
-	rec.Bytes = c.written
+	c.servedCount++
+	rec.Bytes = c.writtenBytes
 	// Bytes written after the client left are not an answer, even if the kernel takes them.
-	left := c.gone != 0 && c.gone < c.last
-	rec.Aborted = rec.Aborted || c.failed || left
-	rec.End = c.last
+	clientLeft := c.closedAt != 0 && c.closedAt < c.lastWrite
+	rec.Aborted = rec.Aborted || c.failed || clientLeft
+	rec.End = c.lastWrite
 	if rec.Aborted {
-		rec.End = c.gone
+		rec.End = c.closedAt
 	}
-	if c.written == 0 {
+	if c.writtenBytes == 0 {
 		rec.Status = 0
 	}
 	if !c.retry.IsZero() {
-		rec.RetryAfter = until(c.retry, c.web.epoch.Add(rec.End))
+		rec.RetryAfter = remainingWait(c.retry, c.web.epoch.Add(rec.End))
 	}
 	c.web.record(rec)
 }
@@ -247,12 +247,12 @@ func (c *conn) finish() {
 func (c *conn) pending(now time.Duration) (Record, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rec := c.blank()
+	rec := c.emptyRecord()
 	switch {
 	case c.rec != nil:
 		rec = *c.rec
-		rec.Bytes = c.written
-	case c.served > 0:
+		rec.Bytes = c.writtenBytes
+	case c.servedCount > 0:
 		return Record{}, false
 	}
 	rec.End, rec.InFlight, rec.Aborted = now, true, false

@@ -34,7 +34,7 @@ const (
 	DNSRebind DNSMode = "rebind"
 )
 
-func (m DNSMode) known() bool {
+func (m DNSMode) isKnown() bool {
 	switch m {
 	case DNSAnswer, DNSMissing, DNSServFail, DNSSilent, DNSForbidden, DNSMixed, DNSRebind:
 		return true
@@ -42,9 +42,9 @@ func (m DNSMode) known() bool {
 	return false
 }
 
-// partly reports whether the answers hold the site's address and others. The crawler may choose
+// isPartial reports whether the answers hold the site's address and others. The crawler may choose
 // whether it requests such a host.
-func (m DNSMode) partly() bool { return m == DNSMixed || m == DNSRebind }
+func (m DNSMode) isPartial() bool { return m == DNSMixed || m == DNSRebind }
 
 const dnsTTL = 60 // seconds
 
@@ -57,9 +57,9 @@ type nameServer struct {
 	silent  atomic.Bool
 	failing atomic.Bool
 
-	mu    sync.Mutex
-	asked map[string]int // questions for A records of DNSRebind, by name
-	err   error
+	mu        sync.Mutex
+	questions map[string]int // questions for A records of DNSRebind, by name
+	err       error
 }
 
 func startDNS(p *Plan) (*nameServer, error) {
@@ -67,7 +67,7 @@ func startDNS(p *Plan) (*nameServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &nameServer{addr: packets.LocalAddr().String(), asked: make(map[string]int), plan: p}
+	n := &nameServer{addr: packets.LocalAddr().String(), questions: make(map[string]int), plan: p}
 	n.servers = []*dns.Server{
 		{PacketConn: packets, Handler: n},
 		{Listener: stream, Handler: n},
@@ -173,8 +173,8 @@ func (n *nameServer) addrs(name string, s *site) []netip.Addr {
 	case DNSRebind:
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.asked[name]++
-		if n.asked[name] > 1 {
+		n.questions[name]++
+		if n.questions[name] > 1 {
 			return []netip.Addr{forbidden}
 		}
 	}

@@ -12,9 +12,9 @@ const recordHandshake = 22
 type eitherConn struct {
 	*conn
 
-	tls  *tls.Config
-	talk atomic.Pointer[secureConn] // nil before the TLS handshake
-	read bool
+	tls     *tls.Config
+	tlsConn atomic.Pointer[secureConn] // nil before the TLS handshake
+	read    bool
 }
 
 func (c *eitherConn) Read(p []byte) (int, error) {
@@ -30,37 +30,37 @@ func (c *eitherConn) Read(p []byte) (int, error) {
 			c.mu.Unlock()
 			return n, err
 		}
-		begun := &begunConn{conn: c.conn, head: []byte{recordHandshake}}
-		c.talk.Store(&secureConn{Conn: tls.Server(begun, c.tls), conn: c.conn})
+		begun := &prefixedConn{conn: c.conn, head: []byte{recordHandshake}}
+		c.tlsConn.Store(&secureConn{Conn: tls.Server(begun, c.tls), conn: c.conn})
 	}
-	if secure := c.talk.Load(); secure != nil {
+	if secure := c.tlsConn.Load(); secure != nil {
 		return secure.Read(p)
 	}
 	return c.conn.Read(p)
 }
 
 func (c *eitherConn) Write(p []byte) (int, error) {
-	if secure := c.talk.Load(); secure != nil {
+	if secure := c.tlsConn.Load(); secure != nil {
 		return secure.Write(p)
 	}
 	return c.conn.Write(p)
 }
 
 func (c *eitherConn) Close() error {
-	if secure := c.talk.Load(); secure != nil {
+	if secure := c.tlsConn.Load(); secure != nil {
 		return secure.Close()
 	}
 	return c.conn.Close()
 }
 
-// begunConn is a conn whose first bytes, head, were read already.
-type begunConn struct {
+// prefixedConn is a conn whose first bytes, head, were read already.
+type prefixedConn struct {
 	*conn
 
 	head []byte
 }
 
-func (c *begunConn) Read(p []byte) (int, error) {
+func (c *prefixedConn) Read(p []byte) (int, error) {
 	if len(c.head) > 0 {
 		n := copy(p, c.head)
 		c.head = c.head[n:]

@@ -267,8 +267,8 @@ func (c *crawler) page(t *testing.T, u string) []string {
 	return nil
 }
 
-// within returns the time limit of a request: a second for an answer that never ends, and for others
-// a minute, which a busy machine may take.
+// within returns the time limit of a request: a second for an answer that never ends, and for
+// others a minute, which a busy machine may take.
 func (c *crawler) within(name, target string) time.Duration {
 	endless := false
 	switch b := c.web.find(c.web.hosts[name], target).behaviour.(type) {

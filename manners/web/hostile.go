@@ -30,14 +30,14 @@ func HostileBehaviours() []Named {
 		{Name: "reset", Behaviour: Reset{}},
 		{Name: "rising", Behaviour: Rising{Every: time.Second, Step: 200 * time.Millisecond, Max: 5 * time.Second}},
 	}
-	all = append(all, busies()...)
+	all = append(all, busyBehaviours()...)
 	all = append(all, Bombs()...)
-	return append(all, raws()...)
+	return append(all, rawBehaviours()...)
 }
 
-// busies returns a Retry-After of each form. The endless ones declare a longer wait than a crawl
-// takes.
-func busies() []Named {
+// busyBehaviours returns a Retry-After of each form. The endless ones declare a longer wait than a
+// crawl takes.
+func busyBehaviours() []Named {
 	const tooMany = http.StatusTooManyRequests
 	return []Named{
 		{Name: "retry-429-date", Behaviour: Busy{Code: tooMany, First: 1, Date: 3 * time.Second}},

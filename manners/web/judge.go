@@ -10,9 +10,9 @@ import (
 
 // Expectations configure the judge.
 type Expectations struct {
-	// AskedOnly is for a Partial crawl of a web that is too large to walk. Only the requested URLs
+	// RequestedOnly is for a Partial crawl of a web that is too large to walk. Only the requested URLs
 	// and their link targets are compared. A page must then be linked from a requested page.
-	AskedOnly bool
+	RequestedOnly bool
 
 	// Delay is the least time between the end of one request to a domain and the start of the next.
 	// A longer Crawl-delay in an answered robots.txt replaces it. 0 judges only that requests of a
@@ -52,8 +52,8 @@ type Expectations struct {
 
 const (
 	toleranceDefault = time.Millisecond
-	// closeSeenLate bounds how late a busy machine sees that a connection was closed.
-	closeSeenLate = 15 * time.Millisecond
+	// maxCloseDelay bounds how late a busy machine sees that a connection was closed.
+	maxCloseDelay = 15 * time.Millisecond
 )
 
 func (e Expectations) withDefaults() Expectations {
@@ -198,7 +198,7 @@ func (j *judge) duplicates() {
 		}
 	}
 	seen := make(map[string]int)
-	spare := j.expect.Refetches
+	refetchesLeft := j.expect.Refetches
 	for _, r := range j.log {
 		u := r.URL()
 		if r.Status != 200 || !r.Answered() || shared[u] || j.unsettled(u) {
@@ -209,8 +209,8 @@ func (j *judge) duplicates() {
 			continue
 		}
 		j.report.Refetched++
-		if spare > 0 {
-			spare--
+		if refetchesLeft > 0 {
+			refetchesLeft--
 			continue
 		}
 		j.violatef(BreachDuplicate, r.Domain(), r, "got 200 for the %s time", ordinal(seen[u]))

@@ -8,7 +8,7 @@ import (
 // coverage compares the requested URLs with the expected ones.
 func (j *judge) coverage() {
 	p := j.expect.Plan
-	reachable := p.reachable(j.expect.Rules, j.asked())
+	reachable := p.reachable(j.expect.Rules, j.requestedURLs())
 	got := make(map[string]Record)
 	for _, r := range j.log {
 		u := r.URL()
@@ -41,16 +41,16 @@ func (j *judge) coverage() {
 	}
 }
 
-// asked returns the URLs whose links count; nil means all.
-func (j *judge) asked() map[string]bool {
-	if !j.expect.AskedOnly {
+// requestedURLs returns the URLs whose links count; nil means all.
+func (j *judge) requestedURLs() map[string]bool {
+	if !j.expect.RequestedOnly {
 		return nil
 	}
-	asked := make(map[string]bool)
+	requested := make(map[string]bool)
 	for _, r := range j.log {
-		asked[r.URL()] = true
+		requested[r.URL()] = true
 	}
-	return asked
+	return requested
 }
 
 func missingDetail(want Expected) string {
@@ -66,16 +66,16 @@ func (j *judge) extra(r Record) {
 	if r.Host == "" || j.isForbidden(r) {
 		return
 	}
-	why := j.needless(r)
-	if why == "" {
+	reason := j.extraReason(r)
+	if reason == "" {
 		return
 	}
 	j.report.Extra = append(j.report.Extra, r.URL())
-	j.violatef(BreachExtra, r.Domain(), r, "%s", why)
+	j.violatef(BreachExtra, r.Domain(), r, "%s", reason)
 }
 
-// needless returns why an unexpected request was wrong, "" if it was allowed.
-func (j *judge) needless(r Record) string {
+// extraReason returns why an unexpected request was wrong, "" if it was allowed.
+func (j *judge) extraReason(r Record) string {
 	p := j.expect.Plan
 	name, target, ok := p.split(r.URL())
 	if !ok {
@@ -84,7 +84,7 @@ func (j *judge) needless(r Record) string {
 	h := p.hosts[name]
 	res := p.find(h, target)
 	switch {
-	case h.site.TLS.broken():
+	case h.site.TLS.isBroken():
 		return "its certificate is " + string(h.site.TLS)
 	case h.site.Unseeded && j.expect.Rules.Scope == ScopeSeeds:
 		return "out of scope"
@@ -92,7 +92,7 @@ func (j *judge) needless(r Record) string {
 		return "" // it might exist, and lists such targets
 	case res.missing:
 		return "this URL has no page"
-	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.partly():
+	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.isPartial():
 		return ""
 	}
 	return "no link that may be followed leads here"

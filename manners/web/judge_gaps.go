@@ -14,9 +14,9 @@ func (j *judge) domains() {
 			byDomain[key] = append(byDomain[key], r)
 		}
 	}
-	crowded, told := j.crowded(), j.wishes()
+	sharedPace, paces := j.sharedPaceDomains(), j.declaredPaces()
 	for _, key := range slices.Sorted(maps.Keys(byDomain)) {
-		j.domain(key, byDomain[key], told[key], crowded[key])
+		j.domain(key, byDomain[key], paces[key], sharedPace[key])
 	}
 	j.report.Gaps = distribution(j.report.gaps)
 	j.report.Overshoot = distribution(j.report.overshoots)
@@ -42,11 +42,11 @@ func (j *judge) domainOf(r Record) string {
 	return only
 }
 
-// crowded returns the domains whose pace is set by a shared address or subnet.
-func (j *judge) crowded() map[string]bool {
+// sharedPaceDomains returns the domains whose pace is set by a shared address or subnet.
+func (j *judge) sharedPaceDomains() map[string]bool {
 	crowded := make(map[string]bool)
-	for _, place := range j.places() {
-		if place.delay == 0 {
+	for _, scope := range j.sharedScopes() {
+		if scope.delay == 0 {
 			continue
 		}
 		owner := make(map[string]string)
@@ -54,7 +54,7 @@ func (j *judge) crowded() map[string]bool {
 			if r.Host == "" {
 				continue
 			}
-			at, key := place.of(r), r.Domain()
+			at, key := scope.keyOf(r), r.Domain()
 			if first, ok := owner[at]; ok && first != key {
 				crowded[first], crowded[key] = true, true
 			}
@@ -72,18 +72,18 @@ func (j *judge) delay(domain string) time.Duration {
 	return j.expect.Delay
 }
 
-func (j *judge) domain(key string, log Log, told []wish, crowded bool) {
+func (j *judge) domain(key string, log Log, paces []pace, sharedPace bool) {
 	delay := j.delay(key)
 	var gaps []time.Duration
 	prev := log[0]
 	for i, r := range log {
-		for _, t := range told {
+		for _, t := range paces {
 			if t.since > r.Start {
 				continue
 			}
 			delay = max(delay, t.delay)
-			if at := j.expect.Plan.began.Add(r.Start); r.IsPage() && !j.visited(t.visit, at) {
-				j.violatef(BreachVisitTime, key, r, "requested at %s UTC, but robots.txt allows %s", at.UTC().Format("15:04:05"), t.visit)
+			if at := j.expect.Plan.servedAt.Add(r.Start); r.IsPage() && !j.inVisitTime(t.visitTime, at) {
+				j.violatef(BreachVisitTime, key, r, "requested at %s UTC, but robots.txt allows %s", at.UTC().Format("15:04:05"), t.visitTime)
 			}
 		}
 		if i > 0 {
@@ -94,7 +94,7 @@ func (j *judge) domain(key string, log Log, told []wish, crowded bool) {
 				j.violatef(BreachOverlap, key, r, "began %v before the end of %s", -gap, prev.URL())
 			case gap < delay-j.tolerance(prev):
 				j.violatef(BreachGap, key, r, "%v after %s, want %v", gap, prev.URL(), delay)
-			case j.steady(prev) && !crowded:
+			case j.continuesAtOnce(prev) && !sharedPace:
 				j.report.overshoots = append(j.report.overshoots, gap-delay)
 			}
 		}
@@ -112,25 +112,25 @@ func (j *judge) domain(key string, log Log, told []wish, crowded bool) {
 // tolerance returns the allowed shortfall of the gap after a request.
 func (j *judge) tolerance(prev Record) time.Duration {
 	if prev.Aborted {
-		return j.expect.Tolerance + closeSeenLate
+		return j.expect.Tolerance + maxCloseDelay
 	}
 	return j.expect.Tolerance
 }
 
-// wish is the pace that a robots.txt requests, from its answer on.
-type wish struct {
-	delay time.Duration
-	visit VisitTime // zero is any time
-	since time.Duration
+// pace is the pace that a robots.txt requests, from its answer on.
+type pace struct {
+	delay     time.Duration
+	visitTime VisitTime // zero is any time
+	since     time.Duration
 }
 
-// wishes returns the Crawl-delays and Visit-times of the answers, by domain. A robots.txt read over
-// a redirect counts for the domain that redirected.
-func (j *judge) wishes() map[string][]wish {
-	told := make(map[string][]wish)
+// declaredPaces returns the Crawl-delays and Visit-times of the answers, by domain. A robots.txt
+// read over a redirect counts for the domain that redirected.
+func (j *judge) declaredPaces() map[string][]pace {
+	paces := make(map[string][]pace)
 	p := j.expect.Plan
 	if p == nil {
-		return told
+		return paces
 	}
 	readers := make(map[string][]string) // hosts by the URL of their rules
 	for name, h := range p.hosts {
@@ -146,57 +146,57 @@ func (j *judge) wishes() map[string][]wish {
 		}
 		for _, name := range readers[r.URL()] {
 			key := DomainKey(name)
-			told[key] = append(told[key], wish{delay: p.crawlDelay(name), visit: p.visitTime(name), since: r.End})
+			paces[key] = append(paces[key], pace{delay: p.crawlDelay(name), visitTime: p.visitTime(name), since: r.End})
 		}
 	}
-	return told
+	return paces
 }
 
-// visited reports whether an instant is within a site's Visit-time. A plan that was not served
+// inVisitTime reports whether an instant is within a site's Visit-time. A plan that was not served
 // cannot be judged. A robots.txt may be requested at any time.
-func (j *judge) visited(v VisitTime, at time.Time) bool {
-	return v == VisitTime{} || j.expect.Plan.began.IsZero() || v.has(at) || v.has(at.Add(j.expect.Tolerance))
+func (j *judge) inVisitTime(v VisitTime, at time.Time) bool {
+	return v == VisitTime{} || j.expect.Plan.servedAt.IsZero() || v.has(at) || v.has(at.Add(j.expect.Tolerance))
 }
 
-// steady reports whether a crawler with more work continues as soon as allowed after an answer,
-// instead of backing off.
-func (j *judge) steady(r Record) bool {
+// continuesAtOnce reports whether a crawler with more work continues as soon as allowed after an
+// answer, instead of backing off.
+func (j *judge) continuesAtOnce(r Record) bool {
 	return r.Answered() && r.Status < 500 && r.Status != 429
 }
 
-// place is an address or subnet that several domains share.
-type place struct {
+// sharedScope is an address or subnet that several domains share.
+type sharedScope struct {
 	delay time.Duration
 	kind  Breach
-	of    func(Record) string
+	keyOf func(Record) string
 	stats *[]KeyStats
 }
 
-func (j *judge) places() []place {
-	return []place{{
+func (j *judge) sharedScopes() []sharedScope {
+	return []sharedScope{{
 		delay: j.expect.IPDelay, kind: BreachIPGap, stats: &j.report.IPs,
-		of: func(r Record) string { return r.LocalAddr.Addr().String() },
+		keyOf: func(r Record) string { return r.LocalAddr.Addr().String() },
 	}, {
 		delay: j.expect.SubnetDelay, kind: BreachSubnetGap, stats: &j.report.Subnets,
-		of: func(r Record) string { return subnetOf(r.LocalAddr.Addr()).String() },
+		keyOf: func(r Record) string { return subnetOf(r.LocalAddr.Addr()).String() },
 	}}
 }
 
 // addresses judges the gaps of every address and every subnet.
 func (j *judge) addresses() {
-	for _, place := range j.places() {
+	for _, scope := range j.sharedScopes() {
 		logs := make(map[string]Log)
 		for _, r := range j.log {
-			key := place.of(r)
+			key := scope.keyOf(r)
 			logs[key] = append(logs[key], r)
 		}
 		for _, key := range slices.Sorted(maps.Keys(logs)) {
-			*place.stats = append(*place.stats, j.place(place, key, logs[key]))
+			*scope.stats = append(*scope.stats, j.judgeScope(scope, key, logs[key]))
 		}
 	}
 }
 
-func (j *judge) place(p place, key string, log Log) KeyStats {
+func (j *judge) judgeScope(p sharedScope, key string, log Log) KeyStats {
 	var gaps []time.Duration
 	prev := log[0]
 	for _, r := range log[1:] {
@@ -215,11 +215,11 @@ func (j *judge) place(p place, key string, log Log) KeyStats {
 // peak returns the maximum number of concurrent requests.
 func peak(log Log) int {
 	var ends []time.Duration
-	most := 0
+	maximum := 0
 	for _, r := range log {
 		ends = slices.DeleteFunc(ends, func(end time.Duration) bool { return end <= r.Start })
 		ends = append(ends, r.End)
-		most = max(most, len(ends))
+		maximum = max(maximum, len(ends))
 	}
-	return most
+	return maximum
 }

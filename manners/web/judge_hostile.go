@@ -5,9 +5,9 @@ import "time"
 // retryAfter is an announced pause of a domain.
 type retryAfter struct {
 	since, until time.Duration
-	asked        time.Duration // the wait that the answer declared
-	from         string        // the answer's URL
-	met          bool          // a later request has come
+	wait         time.Duration // the wait that the answer declared
+	url          string        // the answer's URL
+	requested    bool          // a later request has come
 }
 
 // retryAfters judges that no domain is requested before the time that a 429 or 503 gave. It skips
@@ -17,7 +17,7 @@ func (j *judge) retryAfters() {
 	for _, r := range j.log {
 		key := j.domainOf(r)
 		if w := waits[key]; w != nil && r.Start >= w.since-j.expect.Tolerance {
-			j.retried(key, r, w)
+			j.judgeRetry(key, r, w)
 		}
 		if (r.Status != 429 && r.Status != 503) || r.RetryAfter == 0 || !r.Answered() {
 			continue
@@ -25,22 +25,22 @@ func (j *judge) retryAfters() {
 		j.report.RetryAfters++
 		if w := waits[key]; w == nil || w.until < r.End+r.RetryAfter {
 			waits[key] = &retryAfter{
-				since: r.End, until: r.End + r.RetryAfter, asked: r.RetryAfter, from: r.URL(),
+				since: r.End, until: r.End + r.RetryAfter, wait: r.RetryAfter, url: r.URL(),
 			}
 		}
 	}
 	j.report.RetryAfter = distribution(j.report.retries)
 }
 
-// retried judges a request that came after the answer.
-func (j *judge) retried(key string, r Record, w *retryAfter) {
-	if !w.met {
-		w.met = true
+// judgeRetry judges a request that came after the answer.
+func (j *judge) judgeRetry(key string, r Record, w *retryAfter) {
+	if !w.requested {
+		w.requested = true
 		j.report.retries = append(j.report.retries, r.Start-w.until)
 	}
 	if r.Start < w.until-j.expect.Tolerance {
 		j.violatef(BreachRetryAfter, key, r, "%v before the Retry-After of %v of %s has passed",
-			w.until-r.Start, w.asked, w.from)
+			w.until-r.Start, w.wait, w.url)
 	}
 }
 

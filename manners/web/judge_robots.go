@@ -9,13 +9,13 @@ import (
 
 // robots judges every page by the last robots.txt of its origin that was answered before.
 func (j *judge) robots() {
-	asked := make(map[string]Log) // robots.txt requests by URL, in order of End
+	robotsRequests := make(map[string]Log) // robots.txt requests by URL, in order of End
 	for _, r := range j.log {
 		if r.Host != "" && !r.IsPage() {
-			asked[r.URL()] = append(asked[r.URL()], r)
+			robotsRequests[r.URL()] = append(robotsRequests[r.URL()], r)
 		}
 	}
-	for _, log := range asked {
+	for _, log := range robotsRequests {
 		slices.SortStableFunc(log, func(a, b Record) int { return cmp.Compare(a.End, b.End) })
 	}
 	for _, r := range j.log {
@@ -23,7 +23,7 @@ func (j *judge) robots() {
 		if !ok || !r.IsPage() {
 			continue
 		}
-		known, answer := j.knowledge(asked, name, r.Start)
+		known, answer := j.knowledge(robotsRequests, name, r.Start)
 		switch known {
 		case knowNothing:
 			j.violatef(BreachBeforeRobots, r.Domain(), r, "robots.txt had no response")
@@ -32,7 +32,7 @@ func (j *judge) robots() {
 		case knowRules:
 			h := j.expect.Plan.hosts[name]
 			switch {
-			case h.site.turned(answer.Attempt):
+			case h.site.deniesAll(answer.Attempt):
 				j.violatef(BreachDisallowed, r.Domain(), r, "robots.txt disallows everything now")
 			case !j.expect.Plan.allowed(h, target):
 				j.violatef(BreachDisallowed, r.Domain(), r, "robots.txt disallows it")
@@ -54,7 +54,7 @@ const (
 
 // knowledge returns a crawler's knowledge at an instant from the requests that have ended, and the
 // answer that counts.
-func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (knowledge, Record) {
+func (j *judge) knowledge(robotsRequests map[string]Log, name string, at time.Duration) (knowledge, Record) {
 	chain := j.expect.Plan.robotsChain(name)
 	if len(chain) > maxRobotsRedirects+1 {
 		chain = chain[:maxRobotsRedirects+1]
@@ -62,7 +62,7 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 	var last Record
 	for _, u := range chain {
 		found := false
-		for _, r := range asked[u] {
+		for _, r := range robotsRequests[u] {
 			if r.InFlight || r.End > at+j.expect.Tolerance {
 				break
 			}
@@ -74,12 +74,12 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 		if !found {
 			return knowNothing, last
 		}
-		if !r3xx(last) {
+		if !isRedirect(last) {
 			break
 		}
 	}
 	switch {
-	case unavailable(last), r3xx(last):
+	case unavailable(last), isRedirect(last):
 		return knowUnavailable, last
 	case last.Status >= 400:
 		return knowAllowed, last
@@ -88,12 +88,12 @@ func (j *judge) knowledge(asked map[string]Log, name string, at time.Duration) (
 }
 
 // unavailable reports whether an answer gives no rules (RFC 9309 section 2.3.1.4).
-func unavailable(r Record) bool { return !told(r) || r.Status == 429 || r.Status >= 500 }
+func unavailable(r Record) bool { return !isRobotsReceived(r) || r.Status == 429 || r.Status >= 500 }
 
-// told reports whether enough of a robots.txt was sent: a crawler may close the connection after
-// the part of a long file that it has to read (RFC 9309 section 2.5).
-func told(r Record) bool {
+// isRobotsReceived reports whether enough of a robots.txt was sent: a crawler may close the
+// connection after the part of a long file that it has to read (RFC 9309 section 2.5).
+func isRobotsReceived(r Record) bool {
 	return r.Answered() || (r.Status == 200 && !r.InFlight && r.Bytes >= robotsLimit)
 }
 
-func r3xx(r Record) bool { return r.Answered() && r.Status >= 300 && r.Status < 400 }
+func isRedirect(r Record) bool { return r.Answered() && r.Status >= 300 && r.Status < 400 }

@@ -168,16 +168,16 @@ func TestJudgeGaps(t *testing.T) {
 		t.Parallel()
 		night := VisitTime{From: 22 * time.Hour, To: 6 * time.Hour}
 		b := setupLog(t, Options{Sites: []Site{{Host: "a.test", VisitTime: night}}})
-		b.plan.began = time.Date(2026, time.November, 26, 5, 59, 50, 0, time.UTC)
+		b.plan.servedAt = time.Date(2026, time.November, 26, 5, 59, 50, 0, time.UTC)
 		b.add("http://a.test:8080/robots.txt", 0, 10, 200)
 		b.add("http://a.test:8080/", 9000, 9999, 200)
 		b.add("http://a.test:8080/robots.txt", 11_000, 11_010, 304)
 		require.Empty(t, b.kinds(second))
 		b.add("http://a.test:8080/p/1", 12_010, 12_020, 200)
 		require.Equal(t, []Breach{BreachVisitTime}, b.kinds(second))
-		b.plan.began = b.plan.began.Add(17 * time.Hour)
+		b.plan.servedAt = b.plan.servedAt.Add(17 * time.Hour)
 		require.Empty(t, b.kinds(second))
-		b.plan.began = time.Time{}
+		b.plan.servedAt = time.Time{}
 		require.Empty(t, b.kinds(second), "nobody knows what time it was")
 	})
 	t.Run("LongerDelayThanCrawlDelayHolds", func(t *testing.T) {
@@ -315,9 +315,9 @@ func TestJudgeAskedOnly(t *testing.T) {
 	b.add("http://a.test:8080/", 10, 11, 200)
 	b.add("http://a.test:8080/p/4", 20, 21, 200) // the root links to it
 	b.add("http://a.test:8080/p/20", 30, 31, 200)
-	require.Empty(t, b.kinds(Expectations{AskedOnly: true}))
+	require.Empty(t, b.kinds(Expectations{RequestedOnly: true}))
 	b.add("http://a.test:8080/p/85", 40, 41, 200) // only /p/21 links to it
-	require.Equal(t, []Breach{BreachExtra}, b.kinds(Expectations{AskedOnly: true}))
+	require.Equal(t, []Breach{BreachExtra}, b.kinds(Expectations{RequestedOnly: true}))
 }
 
 func TestJudgeDuplicates(t *testing.T) {

@@ -50,33 +50,33 @@ func newLayout(opts Options) *layout {
 	return &layout{opts: opts, blocks: make(map[string]*block), groups: make(map[string]netip.Addr)}
 }
 
-func (l *layout) place(s Site) (addr netip.Addr, err error) {
+func (l *layout) assign(s Site) (addr netip.Addr, err error) {
 	switch {
 	case s.IPGroup != "":
 		if _, ok := l.groups[s.IPGroup]; !ok {
-			l.groups[s.IPGroup], err = l.fresh(s.Subnet)
+			l.groups[s.IPGroup], err = l.newAddr(s.Subnet)
 		}
 		return l.groups[s.IPGroup], err
 	case s.Subnet != "", s.TLS != TLSNone:
-		return l.fresh(s.Subnet)
+		return l.newAddr(s.Subnet)
 	}
 	if l.sharers%l.opts.SitesPerIP == 0 {
-		l.shared, err = l.fresh("")
+		l.shared, err = l.newAddr("")
 	}
 	l.sharers++
 	return l.shared, err
 }
 
-// fresh returns an unused address.
-func (l *layout) fresh(subnet string) (netip.Addr, error) {
+// newAddr returns an unused address.
+func (l *layout) newAddr(subnet string) (netip.Addr, error) {
 	b, limit := l.blocks[subnet], subnetAddrs
 	if subnet == "" {
 		limit = l.opts.AddrsPerSubnet
 	}
 	switch {
 	case b == nil, subnet == "" && b.used == limit:
-		if most := subnetAddrs << (16 - l.opts.Network.Bits()); l.subnets == most {
-			return netip.Addr{}, fmt.Errorf("web: the sites need more than %d subnets, use fewer or a larger AddrsPerSubnet", most)
+		if maxSubnets := subnetAddrs << (16 - l.opts.Network.Bits()); l.subnets == maxSubnets {
+			return netip.Addr{}, fmt.Errorf("web: the sites need more than %d subnets, use fewer or a larger AddrsPerSubnet", maxSubnets)
 		}
 		b = &block{number: l.subnets}
 		l.blocks[subnet] = b

@@ -49,8 +49,8 @@ type Record struct {
 
 	Method string `json:"method"`
 
-	// Read is the time when the head of the request had been read.
-	Read time.Duration `json:"read"`
+	// HeadRead is the time when the head of the request had been read.
+	HeadRead time.Duration `json:"read"`
 
 	RemoteAddr netip.AddrPort `json:"remote_addr"`
 

@@ -111,12 +111,12 @@ type Site struct {
 	// Subnet. Empty leaves the choice to Options.SitesPerIP.
 	IPGroup string
 
-	// Onward makes the filling links of a page lead only to pages that a crawl in order knows
+	// KnownLinksOnly makes the filling links of a page lead only to pages that a crawl in order knows
 	// already. So each page adds four new ones, whatever its number, for long benchmarks.
-	Onward bool
+	KnownLinksOnly bool
 
-	// Other answers the request targets without content. Defaults to Status{Code: 404}.
-	Other Behaviour
+	// Fallback answers the request targets without content. Defaults to Status{Code: 404}.
+	Fallback Behaviour
 
 	// Pages counts the pages of the site besides its root. 0 is Options.Pages, -1 means no pages.
 	Pages int
@@ -125,9 +125,9 @@ type Site struct {
 	// /robots.txt.
 	Paths map[string]Behaviour
 
-	// Listed is the number of numbered pages in the sitemap, at /sitemap.xml. 0 lists two pages
+	// SitemapPages is the number of numbered pages in the sitemap, at /sitemap.xml. 0 lists two pages
 	// without links to them, or no pages if the site is Plain.
-	Listed int
+	SitemapPages int
 
 	// Plain leaves out everything but the numbered pages and plain links to them, for benchmarks.
 	Plain bool
@@ -260,15 +260,15 @@ func (o Options) Validate() error {
 		check(s.RobotsTurns >= 0, "Sites[%d].RobotsTurns is negative", i)
 		check(s.RobotsTurns == 0 || kind.isOneText(s.Robots),
 			"Sites[%d].RobotsTurns is %d, but Robots is %q, which is not a single text", i, s.RobotsTurns, s.Robots)
-		check(s.DNS.known(), "Sites[%d].DNS is %q, which is not a known mode", i, s.DNS)
+		check(s.DNS.isKnown(), "Sites[%d].DNS is %q, which is not a known mode", i, s.DNS)
 		check(s.CrawlDelay >= 0, "Sites[%d].CrawlDelay is negative", i)
 		check(s.VisitTime == VisitTime{} || s.VisitTime.valid(), "Sites[%d].VisitTime is %v, want two times of the day that differ", i, s.VisitTime)
-		check(s.TLS.known(), "Sites[%d].TLS is %q, which is not a known kind", i, s.TLS)
+		check(s.TLS.isKnown(), "Sites[%d].TLS is %q, which is not a known kind", i, s.TLS)
 		check(s.TLS == TLSNone || s.IPGroup == "",
 			"Sites[%d].IPGroup is %q, but TLS needs an address of its own", i, s.IPGroup)
 		check(s.TLS != TLSNone || !s.TLSOrHTTP, "Sites[%d].TLSOrHTTP is set without TLS", i)
 		check(s.Images == 0 || s.Images > 0 && s.Image != nil, "Sites[%d].Images is %d, want 0, or more and an Image", i, s.Images)
-		_, known = traps[s.Trap]
+		_, known = trapKinds[s.Trap]
 		check(known || s.Trap == TrapNone, "Sites[%d].Trap is %q, which is not a known kind", i, s.Trap)
 	}
 	return errors.Join(errs...)

@@ -15,9 +15,9 @@ import (
 // drops connection requests while the queue of unaccepted ones is full, as a network without a
 // route drops them.
 type outage struct {
-	mu      sync.Mutex
-	back    chan struct{} // closed when the network is back; nil while connected
-	fillers []net.Conn
+	mu          sync.Mutex
+	reconnected chan struct{} // closed when the network is back; nil while connected
+	fillers     []net.Conn
 }
 
 // filler is the source address of the connections that fill the queues.
@@ -33,7 +33,7 @@ func (o *outage) accept(l net.Listener) (net.Conn, error) {
 			return nil, err
 		}
 		o.mu.Lock()
-		back := o.back
+		back := o.reconnected
 		o.mu.Unlock()
 		if addrPort(c.RemoteAddr()).Addr() != filler {
 			return c, nil
@@ -45,25 +45,25 @@ func (o *outage) accept(l net.Listener) (net.Conn, error) {
 	}
 }
 
-// fillSpan bounds the wait for a connection that fills a queue, because loopback connects at once
-// or never.
-const fillSpan = 100 * time.Millisecond
+// fillTimeout bounds the wait for a connection that fills a queue, because loopback connects at
+// once or never.
+const fillTimeout = 100 * time.Millisecond
 
 // Disconnect cuts the network for new connections and for questions to the name server. Given hosts
 // limit it to these hosts. Begun answers are finished. Linux only.
 func (w *Web) Disconnect(hosts ...string) error {
 	w.outage.mu.Lock()
-	if w.outage.back != nil {
+	if w.outage.reconnected != nil {
 		w.outage.mu.Unlock()
 		return errors.New("web: already disconnected")
 	}
-	w.outage.back, w.outage.fillers = make(chan struct{}), nil
+	w.outage.reconnected, w.outage.fillers = make(chan struct{}), nil
 	w.outage.mu.Unlock()
 	w.dns.silent.Store(len(hosts) == 0)
 	var filling sync.WaitGroup
 	errs := make([]error, len(w.listeners))
 	for i, l := range w.listeners {
-		if !w.isOf(l, hosts) {
+		if !w.listensFor(l, hosts) {
 			continue
 		}
 		filling.Go(func() { errs[i] = w.outage.fill(l) })
@@ -75,8 +75,8 @@ func (w *Web) Disconnect(hosts ...string) error {
 // FailNames starts or stops failing all questions to the name server.
 func (w *Web) FailNames(fail bool) { w.dns.failing.Store(fail) }
 
-// isOf reports whether a listener has the address of one of the hosts. No hosts means all.
-func (w *Web) isOf(l net.Listener, hosts []string) bool {
+// listensFor reports whether a listener has the address of one of the hosts. No hosts means all.
+func (w *Web) listensFor(l net.Listener, hosts []string) bool {
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
 		addr, _ := w.Addr(host)
 		return addr == addrPort(l.Addr()).Addr()
@@ -88,7 +88,7 @@ func (o *outage) fill(l net.Listener) error {
 	if err := backlog(l, 0); err != nil {
 		return err
 	}
-	dialer := net.Dialer{Timeout: fillSpan, KeepAlive: -1, LocalAddr: &net.TCPAddr{IP: filler.AsSlice()}}
+	dialer := net.Dialer{Timeout: fillTimeout, KeepAlive: -1, LocalAddr: &net.TCPAddr{IP: filler.AsSlice()}}
 	// The first dial may find the queue full of a connection that is about to be accepted.
 	for full := 0; full < 2; {
 		c, err := dialer.Dial("tcp4", l.Addr().String())
@@ -112,7 +112,7 @@ func (o *outage) fill(l net.Listener) error {
 func (w *Web) Reconnect() error {
 	w.outage.mu.Lock()
 	defer w.outage.mu.Unlock()
-	if w.outage.back == nil {
+	if w.outage.reconnected == nil {
 		return nil
 	}
 	w.dns.silent.Store(false)
@@ -123,8 +123,8 @@ func (w *Web) Reconnect() error {
 	for _, c := range w.outage.fillers {
 		_ = c.Close() // no data was sent on it
 	}
-	close(w.outage.back)
-	w.outage.back = nil
+	close(w.outage.reconnected)
+	w.outage.reconnected = nil
 	return errors.Join(errs...)
 }
 

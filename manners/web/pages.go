@@ -48,8 +48,8 @@ func (p *Plan) find(h host, target string) resource {
 	res := p.findUnruled(h, target)
 	if b, ok := h.site.Paths[target]; ok && h.role == roleMain {
 		res.behaviour = b
-	} else if res.missing && h.role == roleMain && h.site.Other != nil {
-		res.behaviour, res.missing = h.site.Other, false
+	} else if res.missing && h.role == roleMain && h.site.Fallback != nil {
+		res.behaviour, res.missing = h.site.Fallback, false
 	}
 	return res
 }
@@ -78,7 +78,7 @@ func (p *Plan) findUnruled(h host, target string) resource {
 		return resource{behaviour: h.site.Image, index: -1, image: true}
 	}
 	if h.site.Trap != TrapNone {
-		if res, ok := traps[h.site.Trap].page(target); ok {
+		if res, ok := trapKinds[h.site.Trap].page(target); ok {
 			return res
 		}
 	}
@@ -115,7 +115,7 @@ func pagePath(i int) string {
 
 // links returns the references of a page, in the order they are written.
 func (p *Plan) links(s *site, target string, res resource) []link {
-	w := linker{plan: p, site: s, from: target, based: hasBase(s, res)}
+	w := linker{plan: p, site: s, from: target, hasBase: hasBase(s, res)}
 	if res.index < 0 {
 		for _, path := range res.to {
 			w.add(path)
@@ -124,14 +124,14 @@ func (p *Plan) links(s *site, target string, res resource) []link {
 		return w.links
 	}
 	w.random = splitmix(uint64(s.index)<<32 | uint64(res.index))
-	w.below(res.index)
-	w.images(res.index)
+	w.addChildren(res.index)
+	w.addImages(res.index)
 	if s.Trap != TrapNone && res.index == 0 {
-		w.add(traps[s.Trap].enter)
+		w.add(trapKinds[s.Trap].enter)
 	}
 	if !s.Plain {
-		w.specials(res.index)
-		w.noise()
+		w.addSpecials(res.index)
+		w.addNoise()
 	}
 	w.fill(res.index)
 	return w.links
@@ -146,12 +146,12 @@ const basePath = "/deep/er/"
 
 // linker collects the links of one page.
 type linker struct {
-	plan   *Plan
-	site   *site
-	from   string
-	based  bool
-	random splitmix
-	links  []link
+	plan    *Plan
+	site    *site
+	from    string
+	hasBase bool
+	random  splitmix
+	links   []link
 }
 
 // add links to a path of the site, unchanged.
@@ -161,22 +161,22 @@ func (w *linker) add(path string) {
 	})
 }
 
-func (w *linker) below(index int) {
+func (w *linker) addChildren(index int) {
 	for i := branching*index + 1; i <= min(branching*index+branching, w.site.Pages); i++ {
 		w.page(i)
 	}
 }
 
-// images links to the page's own images.
-func (w *linker) images(index int) {
+// addImages links to the page's own images.
+func (w *linker) addImages(index int) {
 	for i := index * w.site.Images; i < (index+1)*w.site.Images; i++ {
 		w.add(imagePath + strconv.Itoa(i+1))
 		w.links[len(w.links)-1].image = true
 	}
 }
 
-// specials links to every special page from one of the numbered ones.
-func (w *linker) specials(index int) {
+// addSpecials links to every special page from one of the numbered ones.
+func (w *linker) addSpecials(index int) {
 	for k, path := range w.site.order {
 		if k%(w.site.Pages+1) != index {
 			continue
@@ -189,28 +189,28 @@ func (w *linker) specials(index int) {
 		}
 	}
 	if index == 0 && (w.site.WWW || w.site.Robots == RobotsWWW) {
-		w.away("www."+w.site.Host, "/p/1")
+		w.addExternal("www."+w.site.Host, "/p/1")
 	}
-	if index == 0 && w.plan.outside != "" && w.plan.outside != w.site.Host {
-		w.away(w.plan.outside, "/")
+	if index == 0 && w.plan.unseededHost != "" && w.plan.unseededHost != w.site.Host {
+		w.addExternal(w.plan.unseededHost, "/")
 	}
 }
 
-// away links to another host.
-func (w *linker) away(hostName, path string) {
+// addExternal links to another host.
+func (w *linker) addExternal(hostName, path string) {
 	u := w.plan.URL(hostName, path)
 	w.links = append(w.links, link{href: u, target: u})
 }
 
-// noise adds references that a crawler must ignore.
-func (w *linker) noise() {
+// addNoise adds references that a crawler must ignore.
+func (w *linker) addNoise() {
 	for _, href := range []string{
 		"mailto:someone@example.org", "javascript:void(0)", "tel:+123456789",
 		"data:text/plain,hello", "http://[::1", "http://user:pw@" + w.site.Host + "/secret",
 	} {
 		w.links = append(w.links, link{href: href})
 	}
-	if !w.based {
+	if !w.hasBase {
 		self := w.plan.URL(w.site.Host, w.from)
 		w.links = append(w.links, link{href: "#top", target: self}, link{href: "", target: self})
 	}
@@ -225,20 +225,20 @@ func (w *linker) fill(index int) {
 	cross := int(w.plan.opts.CrossLinks * 1000)
 	for len(w.links) < w.plan.opts.Links {
 		if len(w.plan.sites) == 1 || w.random.below(1000) >= cross {
-			w.page(w.random.below(w.last(w.site, index) + 1))
+			w.page(w.random.below(w.lastPage(w.site, index) + 1))
 			continue
 		}
 		other := w.plan.sites[w.random.below(len(w.plan.sites))]
 		if other.Unseeded {
 			continue
 		}
-		w.away(other.Host, pagePath(w.random.below(w.last(other, index)+1)))
+		w.addExternal(other.Host, pagePath(w.random.below(w.lastPage(other, index)+1)))
 	}
 }
 
-// last returns the last page of a site for the filling links of a page.
-func (w *linker) last(to *site, index int) int {
-	if w.site.Onward {
+// lastPage returns the last page of a site for the filling links of a page.
+func (w *linker) lastPage(to *site, index int) int {
+	if w.site.KnownLinksOnly {
 		return min(branching*index, to.Pages)
 	}
 	return to.Pages
@@ -291,7 +291,7 @@ func (w *linker) disguise(path string) string {
 // relative returns a reference from this page, or from its base.
 func (w *linker) relative(path string) string {
 	depth := strings.Count(w.from, "/") - 1
-	if w.based {
+	if w.hasBase {
 		depth = strings.Count(basePath, "/") - 1
 	}
 	if ref := strings.Repeat("../", depth) + path[1:]; ref != "" {
@@ -322,7 +322,7 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 	b = append(b, s.Host...)
 	b = append(b, "</h1>\n"...)
 	if res.index >= 0 {
-		b = appendOwn(b, splitmix(uint64(s.index)<<32|uint64(res.index)))
+		b = appendUnique(b, splitmix(uint64(s.index)<<32|uint64(res.index)))
 	}
 	b = append(b, "<ul>\n"...)
 	for _, l := range p.links(s, target, res) {
@@ -346,13 +346,13 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 	return append(b, "</body></html>\n"...)
 }
 
-// ownWords is the length of the page's unique sentence.
-const ownWords = 24
+// uniqueWords is the length of the page's unique sentence.
+const uniqueWords = 24
 
-// appendOwn writes a sentence that is unique to the page.
-func appendOwn(b []byte, random splitmix) []byte {
+// appendUnique writes a sentence that is unique to the page.
+func appendUnique(b []byte, random splitmix) []byte {
 	b = append(b, "<p>This page alone says"...)
-	for range ownWords {
+	for range uniqueWords {
 		b = append(b, ' ')
 		for range 6 {
 			b = append(b, 'a'+byte(random.below(26)))

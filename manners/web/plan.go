@@ -14,11 +14,11 @@ import (
 
 // Plan describes a synthetic web completely. It is immutable: two plans of equal options are equal.
 type Plan struct {
-	hosts   map[string]host // by name, aliases included
-	began   time.Time       // when it was first served; zero before
-	opts    Options
-	outside string // host of a site that is not seeded, "" if all are
-	sites   []*site
+	hosts        map[string]host // by name, aliases included
+	servedAt     time.Time       // when it was first served; zero before
+	opts         Options
+	unseededHost string // host of a site that is not seeded, "" if all are
+	sites        []*site
 }
 
 // site is a Site with its address and its special pages.
@@ -56,14 +56,14 @@ func NewPlan(opts Options) (*Plan, error) {
 	p := &Plan{opts: opts, hosts: make(map[string]host)}
 	addresses := newLayout(opts)
 	for i, s := range opts.Sites {
-		addr, err := addresses.place(s)
+		addr, err := addresses.assign(s)
 		if err != nil {
 			return nil, err
 		}
 		st := &site{Site: s, index: i, addr: addr}
 		p.sites = append(p.sites, st)
-		if s.Unseeded && p.outside == "" {
-			p.outside = s.Host
+		if s.Unseeded && p.unseededHost == "" {
+			p.unseededHost = s.Host
 		}
 		if err := p.name(st); err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (p *Plan) name(s *site) error {
 		names["rules."+s.Host] = roleRules
 	}
 	for name, r := range names {
-		if _, taken := p.hosts[name]; taken {
+		if _, exists := p.hosts[name]; exists {
 			return fmt.Errorf("web: two sites are named %q", name)
 		}
 		p.hosts[name] = host{site: s, role: r}
@@ -276,7 +276,7 @@ func (p *Plan) robots(h host, target string) (res resource, ok bool) {
 
 // crawlDelay returns the Crawl-delay in the robots.txt of an origin.
 func (p *Plan) crawlDelay(name string) time.Duration {
-	if h, ok := p.hosts[name]; ok && statesPace(h.site.Robots) {
+	if h, ok := p.hosts[name]; ok && hasReadableRules(h.site.Robots) {
 		return h.site.CrawlDelay
 	}
 	return 0
@@ -284,14 +284,14 @@ func (p *Plan) crawlDelay(name string) time.Duration {
 
 // visitTime returns the Visit-time in the robots.txt of an origin.
 func (p *Plan) visitTime(name string) VisitTime {
-	if h, ok := p.hosts[name]; ok && statesPace(h.site.Robots) {
+	if h, ok := p.hosts[name]; ok && hasReadableRules(h.site.Robots) {
 		return h.site.VisitTime
 	}
 	return VisitTime{}
 }
 
-// statesPace reports whether a robots.txt has rules that a crawler can read.
-func statesPace(kind RobotsFile) bool {
+// hasReadableRules reports whether a robots.txt has rules that a crawler can read.
+func hasReadableRules(kind RobotsFile) bool {
 	return robotsFiles[kind].text != nil && kind != RobotsBinary && kind != RobotsHTML
 }
 

@@ -65,7 +65,7 @@ func TestLinksMeanTheirTarget(t *testing.T) {
 
 func TestOnwardPagesBringFourNewOnes(t *testing.T) {
 	t.Parallel()
-	p, err := NewPlan(Options{Port: 8080, Sites: Uniform(3, Site{Plain: true, Onward: true, Pages: 1_000_000})})
+	p, err := NewPlan(Options{Port: 8080, Sites: Uniform(3, Site{Plain: true, KnownLinksOnly: true, Pages: 1_000_000})})
 	require.NoError(t, err)
 	known := make(map[string]bool)
 	for _, seed := range p.Seeds() {

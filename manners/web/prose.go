@@ -7,9 +7,9 @@ import (
 
 // The length of a page of prose, in words.
 const (
-	proseWordsLeast = 300
-	proseWordsMost  = 900
-	proseParagraph  = 60
+	minProseWords  = 300
+	maxProseWords  = 900
+	proseParagraph = 60
 )
 
 // prose is running text in one language: natural sentences, and words made of parts of theirs, so
@@ -40,8 +40,8 @@ var proses = func() []prose {
 
 // append writes paragraphs of 300 to 900 words.
 func (p prose) append(b []byte, random splitmix) []byte {
-	wanted := proseWordsLeast + random.below(proseWordsMost-proseWordsLeast+1)
-	for written, open := 0, 0; written < wanted; {
+	length := minProseWords + random.below(maxProseWords-minProseWords+1)
+	for written, open := 0, 0; written < length; {
 		if open == 0 {
 			b = append(b, "<p>"...)
 		}
@@ -50,21 +50,21 @@ func (p prose) append(b []byte, random splitmix) []byte {
 		n := strings.Count(sentence, " ") + 1
 		for range n / 2 {
 			b = append(b, ' ')
-			b = append(b, p.made(&random)...)
+			b = append(b, p.makeWord(&random)...)
 		}
 		n += n / 2
 		written, open = written+n, open+n
 		b = append(b, ". "...)
-		if open >= proseParagraph || written >= wanted {
+		if open >= proseParagraph || written >= length {
 			b, open = append(b, "</p>\n"...), 0
 		}
 	}
 	return b
 }
 
-// made returns a word that looks like the language: the beginning of one word and the end of
+// makeWord returns a word that looks like the language: the beginning of one word and the end of
 // another. Some are far more frequent than others.
-func (p prose) made(random *splitmix) string {
+func (p prose) makeWord(random *splitmix) string {
 	spread := 1 + random.below(len(p.words))
 	a, b := []rune(p.words[random.below(spread)]), []rune(p.words[random.below(len(p.words))])
 	return string(a[:len(a)/2+1]) + string(b[len(b)/2:])

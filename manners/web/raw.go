@@ -49,8 +49,8 @@ func (Raw) Truth() Truth { return Truth{} }
 
 const rawPage = "<!doctype html><title>Raw</title><p>Hello.</p>\n"
 
-// raws returns answers that break HTTP/1.1 in one way each.
-func raws() []Named {
+// rawBehaviours returns answers that break HTTP/1.1 in one way each.
+func rawBehaviours() []Named {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const html = ok + "Content-Type: text/html\r\n"
 	return []Named{

@@ -48,25 +48,25 @@ type Expected struct {
 func (p *Plan) Reachable(rules Rules) map[string]Expected { return p.reachable(rules, nil) }
 
 // reachable implements Reachable, over the links of the asked pages only unless asked is nil.
-func (p *Plan) reachable(rules Rules, asked map[string]bool) map[string]Expected {
+func (p *Plan) reachable(rules Rules, requested map[string]bool) map[string]Expected {
 	c := closure{
-		plan: p, rules: rules, asked: asked, found: make(map[string]Expected), seen: make(map[string]bool),
+		plan: p, rules: rules, requested: requested, found: make(map[string]Expected), seen: make(map[string]bool),
 	}
 	c.walk([][]string{p.Seeds()})
 	c.optional = true
-	c.walk(c.loose)
+	c.walk(c.optionalLinks)
 	return c.found
 }
 
 // closure collects the URLs found so far.
 type closure struct {
-	plan     *Plan
-	rules    Rules
-	asked    map[string]bool // whose links are followed; nil means all
-	found    map[string]Expected
-	loose    [][]string // link targets of optional pages, by depth
-	optional bool       // set for all later URLs
-	seen     map[string]bool
+	plan          *Plan
+	rules         Rules
+	requested     map[string]bool // whose links are followed; nil means all
+	found         map[string]Expected
+	optionalLinks [][]string // link targets of optional pages, by depth
+	optional      bool       // set for all later URLs
+	seen          map[string]bool
 }
 
 // walk follows the links from URLs, by depth, to their end.
@@ -82,16 +82,16 @@ func (c *closure) walk(levels [][]string) {
 			c.seen[u] = true
 			to := c.visit(u, depth)
 			if c.found[u].Optional && !c.optional {
-				c.loose = deepen(c.loose, depth+1, to)
+				c.optionalLinks = addAtDepth(c.optionalLinks, depth+1, to)
 			} else {
-				levels = deepen(levels, depth+1, to)
+				levels = addAtDepth(levels, depth+1, to)
 			}
 		}
 	}
 }
 
-// deepen adds URLs at a depth.
-func deepen(levels [][]string, depth int, urls []string) [][]string {
+// addAtDepth adds URLs at a depth.
+func addAtDepth(levels [][]string, depth int, urls []string) [][]string {
 	if len(urls) == 0 {
 		return levels
 	}
@@ -102,14 +102,14 @@ func deepen(levels [][]string, depth int, urls []string) [][]string {
 	return levels
 }
 
-// listed returns the sitemap of a host's site and its listed pages.
-func (c *closure) listed(h host, name string) []string {
+// sitemapPages returns the sitemap of a host's site and its listed pages.
+func (c *closure) sitemapPages(h host, name string) []string {
 	res, has := h.site.special[sitemapPath]
 	if !has || h.role != roleMain {
 		return nil
 	}
 	to := []string{c.plan.URL(name, sitemapPath)}
-	if c.plan.allowed(h, sitemapPath) && (c.asked == nil || c.asked[to[0]]) {
+	if c.plan.allowed(h, sitemapPath) && (c.requested == nil || c.requested[to[0]]) {
 		for _, path := range res.to {
 			to = append(to, c.plan.URL(name, path))
 		}
@@ -126,7 +126,7 @@ func (c *closure) visit(u string, depth int) []string {
 		return nil
 	}
 	h := p.hosts[name]
-	if h.site.DNS != DNSAnswer || h.site.TLS.broken() || (h.site.Unseeded && c.rules.Scope == ScopeSeeds) {
+	if h.site.DNS != DNSAnswer || h.site.TLS.isBroken() || (h.site.Unseeded && c.rules.Scope == ScopeSeeds) {
 		return nil
 	}
 	res := p.find(h, target)
@@ -141,7 +141,7 @@ func (c *closure) visit(u string, depth int) []string {
 	c.found[u] = Expected{
 		URL: u, Status: truth.Status, Depth: depth, Optional: c.optional || h.site.optional(depth),
 	}
-	if c.asked != nil && !c.asked[u] {
+	if c.requested != nil && !c.requested[u] {
 		return nil
 	}
 	if truth.Location != "" {
@@ -149,7 +149,7 @@ func (c *closure) visit(u string, depth int) []string {
 	}
 	var to []string
 	if truth.Links && (depth == 0 || target == "/") {
-		to = c.listed(h, name)
+		to = c.sitemapPages(h, name)
 	}
 	if !truth.Links || res.content != "" || (res.nofollow && !c.rules.FollowNofollow) {
 		return to

@@ -137,8 +137,8 @@ func (r Report) PagesPerSecond() float64 {
 }
 
 const (
-	shownKeys       = 10
-	shownViolations = 20
+	maxShownKeys       = 10
+	maxShownViolations = 20
 )
 
 // String formats the report for people.
@@ -161,10 +161,10 @@ func (r Report) String() string {
 	r.rows(row, "address", r.IPs)
 	r.rows(row, "subnet", r.Subnets)
 	_ = w.Flush()
-	for _, v := range r.violations[:min(len(r.violations), shownViolations)] {
+	for _, v := range r.violations[:min(len(r.violations), maxShownViolations)] {
 		b.WriteString(v.String() + "\n")
 	}
-	if more := len(r.violations) - shownViolations; more > 0 {
+	if more := len(r.violations) - maxShownViolations; more > 0 {
 		fmt.Fprintf(&b, "… and %d more violations\n", more)
 	}
 	return b.String()
@@ -177,11 +177,11 @@ func (r Report) rows(row func(string, ...any), name string, keys []KeyStats) {
 		return cmp.Compare(a.slack(), b.slack())
 	})
 	row("\n%s\trequests\tpeak\tdelay\tgap min\tp50\tp99\tmax", name)
-	for _, k := range keys[:min(len(keys), shownKeys)] {
+	for _, k := range keys[:min(len(keys), maxShownKeys)] {
 		row("%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s", k.Key, k.Requests, k.Peak, short(k.Delay),
 			short(k.Gap.Min), short(k.Gap.P50), short(k.Gap.P99), short(k.Gap.Max))
 	}
-	if more := len(keys) - shownKeys; more > 0 {
+	if more := len(keys) - maxShownKeys; more > 0 {
 		row("… and %d more", more)
 	}
 }

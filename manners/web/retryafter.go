@@ -27,7 +27,7 @@ func parseRetryAfter(header string) (wait time.Duration, date time.Time) {
 	return 0, date
 }
 
-// until returns the remaining wait at an instant, by the wall clock.
-func until(date, now time.Time) time.Duration {
+// remainingWait returns the remaining wait at an instant, by the wall clock.
+func remainingWait(date, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), maxRetryAfter)
 }

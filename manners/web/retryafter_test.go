@@ -35,7 +35,7 @@ func TestParseRetryAfter(t *testing.T) {
 		wait, date := parseRetryAfter(header)
 		if !date.IsZero() {
 			require.Zero(t, wait)
-			wait = until(date, now)
+			wait = remainingWait(date, now)
 		}
 		require.Equal(t, want, wait, "%q", header)
 	}
@@ -48,7 +48,7 @@ func FuzzParseRetryAfter(f *testing.F) {
 		wait, date := parseRetryAfter(header)
 		require.GreaterOrEqual(t, wait, time.Duration(0))
 		require.LessOrEqual(t, wait, maxRetryAfter)
-		left := until(date, time.Unix(0, 0))
+		left := remainingWait(date, time.Unix(0, 0))
 		require.GreaterOrEqual(t, left, time.Duration(0))
 		require.LessOrEqual(t, left, maxRetryAfter)
 	})

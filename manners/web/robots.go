@@ -152,14 +152,14 @@ func RobotsFiles() []RobotsFile {
 
 // robotsText returns the n-th answer of a site's /robots.txt.
 func (s *site) robotsText(n int) string {
-	if s.turned(n) {
+	if s.deniesAll(n) {
 		return robotsFiles[RobotsDeny].text(s.Site)
 	}
 	return robotsFiles[s.Robots].text(s.Site)
 }
 
-// turned reports whether the n-th answer disallows everything, see RobotsTurns.
-func (s *site) turned(n int) bool { return s.RobotsTurns > 0 && n > s.RobotsTurns }
+// deniesAll reports whether the n-th answer disallows everything, see RobotsTurns.
+func (s *site) deniesAll(n int) bool { return s.RobotsTurns > 0 && n > s.RobotsTurns }
 
 // rules returns a text with the site's Crawl-delay in its last group.
 func rules(text string) func(Site) string {

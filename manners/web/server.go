@@ -64,7 +64,7 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 	if err := w.listen(ctx, opts); err != nil {
 		return nil, err
 	}
-	w.began = w.epoch
+	w.servedAt = w.epoch
 	var err error
 	if w.certs, err = issue(w.Plan, w.epoch); err != nil {
 		closeAll(w.listeners)
@@ -131,16 +131,16 @@ type connKey struct{}
 func (w *Web) listen(ctx context.Context, opts Options) error {
 	var err error
 	for range portTries {
-		try := opts
-		if try.Port == 0 {
-			try.Port = anyPort()
+		candidate := opts
+		if candidate.Port == 0 {
+			candidate.Port = anyPort()
 		}
-		if w.Plan, err = NewPlan(try); err != nil {
+		if w.Plan, err = NewPlan(candidate); err != nil {
 			return err
 		}
 		// The last two are traps, see the package comment.
 		addrs := append(w.Addrs(), loopback, forbidden)
-		if w.listeners, err = listenAll(ctx, addrs, try.Port); err == nil || opts.Port != 0 {
+		if w.listeners, err = listenAll(ctx, addrs, candidate.Port); err == nil || opts.Port != 0 {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (w *Web) Close() error {
 		stop()
 		w.fail(w.Reconnect())
 		w.fail(w.server.Close())
-		w.hangUp()
+		w.closeConns()
 		w.fail(w.dns.close())
 	}
 	w.serving.Wait()
@@ -194,8 +194,8 @@ func (w *Web) Close() error {
 	return w.err
 }
 
-// hangUp closes the connections that net/http has handed over.
-func (w *Web) hangUp() {
+// closeConns closes the connections that net/http has handed over.
+func (w *Web) closeConns() {
 	w.mu.Lock()
 	live := slices.Collect(maps.Keys(w.live))
 	w.mu.Unlock()
@@ -212,13 +212,13 @@ func (w *Web) fail(err error) {
 	}
 }
 
-// settle bounds how long Log waits for answers that are being sent.
-const settle = 100 * time.Millisecond
+// settleTime bounds how long Log waits for answers that are being sent.
+const settleTime = 100 * time.Millisecond
 
 // Log returns a copy of the requests so far, including those in flight. A client can have an answer
 // before the server knows that it was sent, so Log waits a moment for begun answers.
 func (w *Web) Log() Log {
-	for deadline := time.Now().Add(settle); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(settleTime); ; time.Sleep(time.Millisecond) {
 		log, answering := w.snapshot()
 		if !answering || time.Now().After(deadline) {
 			slices.SortStableFunc(log, byStart)
@@ -276,28 +276,28 @@ func (w *Web) newConn(raw net.Conn, secure bool) *conn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.conns++
-	c := &conn{Conn: raw, accepted: now, id: w.conns, secure: secure, web: w}
+	c := &conn{Conn: raw, acceptedAt: now, id: w.conns, secure: secure, web: w}
 	w.live[c] = struct{}{}
 	return c
 }
 
-// headerMost bounds a header in the log, in bytes.
-const headerMost = 300
+// maxHeaderBytes bounds a header in the log, in bytes.
+const maxHeaderBytes = 300
 
 // headers returns the headers of a request to log.
 func (w *Web) headers(r *http.Request) map[string]string {
-	var kept map[string]string
+	var logged map[string]string
 	for _, name := range w.opts.Headers {
 		values, ok := r.Header[http.CanonicalHeaderKey(name)]
 		if !ok {
 			continue
 		}
-		if kept == nil {
-			kept = make(map[string]string)
+		if logged == nil {
+			logged = make(map[string]string)
 		}
-		kept[name] = values[0][:min(len(values[0]), headerMost)]
+		logged[name] = values[0][:min(len(values[0]), maxHeaderBytes)]
 	}
-	return kept
+	return logged
 }
 
 func (w *Web) record(rec Record) {

@@ -9,7 +9,7 @@ import (
 // addSpecials adds the pages that are not numbered: private ones, ones behind nofollow, redirects
 // of all sorts, missing pages and other content.
 func (p *Plan) addSpecials(s *site) {
-	if s.Plain && s.Listed == 0 {
+	if s.Plain && s.SitemapPages == 0 {
 		return
 	}
 	s.special = make(map[string]resource)
@@ -47,10 +47,10 @@ const sitemapPath = "/sitemap.xml"
 // addSitemap lists numbered pages, or pages without links to them.
 func (p *Plan) addSitemap(s *site, add func(string, resource)) {
 	var listed []string
-	for n := range s.Listed {
+	for n := range s.SitemapPages {
 		listed = append(listed, fmt.Sprintf("/p/%d", n+1))
 	}
-	if s.Listed == 0 {
+	if s.SitemapPages == 0 {
 		listed = []string{"/listed/1", "/listed/2"}
 		for _, path := range listed {
 			add(path, resource{})
@@ -117,8 +117,8 @@ func (p *Plan) addRedirects(s *site, add func(string, resource)) {
 	redirect("/redirect/metadata", linkPlain, Redirect{To: "http://169.254.169.254/latest/meta-data/"})
 	next := p.sites[(s.index+1)%len(p.sites)]
 	redirect("/redirect/site", linkPlain, Redirect{To: p.URL(next.Host, "/")})
-	if p.outside != "" {
-		redirect("/redirect/outside", linkPlain, Redirect{To: p.URL(p.outside, "/p/1")})
+	if p.unseededHost != "" {
+		redirect("/redirect/outside", linkPlain, Redirect{To: p.URL(p.unseededHost, "/p/1")})
 	}
 }
 

@@ -35,7 +35,7 @@ const (
 // tlsCertificates are the kinds that are TLS.
 var tlsCertificates = [...]Certificate{TLSValid, TLSExpired, TLSSelfSigned, TLSWrongHost}
 
-func (k Certificate) known() bool {
+func (k Certificate) isKnown() bool {
 	if k == TLSNone {
 		return true
 	}
@@ -47,25 +47,25 @@ func (k Certificate) known() bool {
 	return false
 }
 
-// broken reports whether a crawler has to refuse the certificate.
-func (k Certificate) broken() bool { return k != TLSNone && k != TLSValid }
+// isBroken reports whether a crawler has to refuse the certificate.
+func (k Certificate) isBroken() bool { return k != TLSNone && k != TLSValid }
 
 // certificates holds the certificates of one web, by address. It is empty without https.
 type certificates struct {
-	configs map[netip.Addr]*tls.Config
-	either  map[netip.Addr]bool // also serves http
-	root    []byte              // PEM
+	configs   map[netip.Addr]*tls.Config
+	tlsOrHTTP map[netip.Addr]bool // also serves http
+	root      []byte              // PEM
 }
 
 // listenerOf wraps the listener with the protocol of the site at its address.
 func (c *certificates) listenerOf(l net.Listener, w *Web) listener {
 	addr := addrPort(l.Addr()).Addr()
-	return listener{Listener: l, tls: c.configs[addr], either: c.either[addr], web: w}
+	return listener{Listener: l, tls: c.configs[addr], tlsOrHTTP: c.tlsOrHTTP[addr], web: w}
 }
 
 // issue makes the certificates of a plan, which last for a day.
 func issue(p *Plan, now time.Time) (*certificates, error) {
-	certs := &certificates{configs: make(map[netip.Addr]*tls.Config), either: make(map[netip.Addr]bool)}
+	certs := &certificates{configs: make(map[netip.Addr]*tls.Config), tlsOrHTTP: make(map[netip.Addr]bool)}
 	root := authority{}
 	for _, s := range p.sites {
 		if s.TLS == TLSNone {
@@ -82,7 +82,7 @@ func issue(p *Plan, now time.Time) (*certificates, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: certificate of %q: %w", s.Host, err)
 		}
-		certs.either[s.addr] = s.TLSOrHTTP
+		certs.tlsOrHTTP[s.addr] = s.TLSOrHTTP
 		certs.configs[s.addr] = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
 	}
 	return certs, nil

@@ -125,12 +125,12 @@ func TestTLSAlertIsNoPartOfTheAnswer(t *testing.T) {
 	_, err = io.WriteString(accepted, "an answer")
 	require.NoError(t, err)
 	wire := wireOf(accepted)
-	last, written := wire.last, wire.written
+	last, written := wire.lastWrite, wire.writtenBytes
 	require.Positive(t, last)
 	require.NoError(t, accepted.Close())
 	require.NoError(t, <-heard)
-	require.Greater(t, wire.written, written, "there is an alert")
-	require.Equal(t, last, wire.last)
+	require.Greater(t, wire.writtenBytes, written, "there is an alert")
+	require.Equal(t, last, wire.lastWrite)
 }
 
 func TestUntrustedPageIsExtra(t *testing.T) {

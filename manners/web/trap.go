@@ -41,8 +41,8 @@ type trap struct {
 	page func(target string) (resource, bool)
 }
 
-// traps defines all kinds but TrapNone.
-var traps = map[TrapShape]trap{
+// trapKinds defines all kinds but TrapNone.
+var trapKinds = map[TrapShape]trap{
 	TrapCalendar:    {enter: "/calendar/2026/11", page: calendarPage},
 	TrapLinks:       {enter: "/l/0", page: linkPage},
 	TrapPaths:       {enter: "/a/b/", page: pathPage},
@@ -54,8 +54,8 @@ var traps = map[TrapShape]trap{
 
 // TrapShapes lists all kinds but TrapNone, in order of name.
 func TrapShapes() []TrapShape {
-	kinds := make([]TrapShape, 0, len(traps))
-	for kind := range traps {
+	kinds := make([]TrapShape, 0, len(trapKinds))
+	for kind := range trapKinds {
 		kinds = append(kinds, kind)
 	}
 	slices.Sort(kinds)

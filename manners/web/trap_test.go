@@ -18,7 +18,7 @@ func TestTrapsHaveNoEnd(t *testing.T) {
 			w := StartT(t, Options{CrossLinks: -1, Sites: []Site{{Host: "a.test", Trap: kind, Plain: true, Pages: 2}}})
 			client := newClient(w)
 			h := w.hosts["a.test"]
-			enter := w.URL("a.test", traps[kind].enter)
+			enter := w.URL("a.test", trapKinds[kind].enter)
 			require.Contains(t, extractLinks(w.URL("a.test", "/"), mustAsk(t, client, w.URL("a.test", "/")).body), enter)
 			seen := make(map[string]bool)
 			for u := enter; len(seen) < 60; {
@@ -98,7 +98,7 @@ func TestTrapTargets(t *testing.T) {
 		TrapSessionPath: {"/s/0/shop/1": true, "/s/0/shop/6": false, "/s/0": false, "/shop/1": false},
 	} {
 		for target, want := range targets {
-			_, ok := traps[kind].page(target)
+			_, ok := trapKinds[kind].page(target)
 			require.Equal(t, want, ok, target)
 		}
 	}
@@ -125,11 +125,11 @@ func TestSessionWithoutItsIDIsFinite(t *testing.T) {
 }
 
 func FuzzTrapTargets(f *testing.F) {
-	for _, trap := range traps {
+	for _, trap := range trapKinds {
 		f.Add(trap.enter)
 	}
 	f.Fuzz(func(t *testing.T, target string) {
-		for _, trap := range traps {
+		for _, trap := range trapKinds {
 			res, ok := trap.page(target)
 			for _, to := range res.to {
 				_, in := trap.page(to)

@@ -93,7 +93,7 @@ func (v *Visit) Raw(talk func(w io.Writer, gone <-chan struct{})) {
 		_, _ = io.Copy(io.Discard, c) // ends when either side closes
 	}()
 	talk(c, gone)
-	v.conn.cut()
+	v.conn.endAnswer()
 	_ = c.Close() // the client may be gone
 	<-gone
 }

@@ -16,11 +16,11 @@ type batcher struct {
 
 	mu      sync.Mutex
 	running int
-	waiting []*wanted
-	known   map[crawl.ChunkRef][]byte
+	waiting []*chunkRequest
+	chunks  map[crawl.ChunkRef][]byte
 }
 
-type wanted struct {
+type chunkRequest struct {
 	refs []crawl.ChunkRef
 	done chan error
 }
@@ -46,7 +46,7 @@ func (b *batcher) get(refs []crawl.ChunkRef) ([][]byte, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	w := &wanted{refs: refs, done: make(chan error, 1)}
+	w := &chunkRequest{refs: refs, done: make(chan error, 1)}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, w)
 	b.flush()
@@ -58,7 +58,7 @@ func (b *batcher) get(refs []crawl.ChunkRef) ([][]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, ref := range refs {
-		if out[i] = b.known[ref]; out[i] == nil {
+		if out[i] = b.chunks[ref]; out[i] == nil {
 			return nil, ErrDamaged
 		}
 	}
@@ -71,11 +71,11 @@ func (b *batcher) flush() {
 		return
 	}
 	var refs []crawl.ChunkRef
-	asked := map[crawl.ChunkRef]bool{}
+	requested := map[crawl.ChunkRef]bool{}
 	for _, w := range b.waiting {
 		for _, ref := range w.refs {
-			if b.known[ref] == nil && !asked[ref] {
-				asked[ref] = true
+			if b.chunks[ref] == nil && !requested[ref] {
+				requested[ref] = true
 				refs = append(refs, ref)
 			}
 		}
@@ -85,7 +85,7 @@ func (b *batcher) flush() {
 		var chunks [][]byte
 		chunks, err = b.src.Chunks(b.ctx, refs)
 		for i, chunk := range chunks {
-			b.known[refs[i]] = chunk
+			b.chunks[refs[i]] = chunk
 		}
 	}
 	for _, w := range b.waiting {

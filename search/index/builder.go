@@ -18,7 +18,7 @@ func Build(
 	pages []crawl.IndexedPage, stems func(config, term string) []string, out func(crawl.Chunk) error,
 ) (crawl.Segment, error) {
 	slices.SortStableFunc(pages, func(x, y crawl.IndexedPage) int {
-		return cmp.Or(cmp.Compare(worthCode(y.Worth), worthCode(x.Worth)), cmp.Compare(x.Page, y.Page))
+		return cmp.Or(cmp.Compare(worthCode(y.Score), worthCode(x.Score)), cmp.Compare(x.Page, y.Page))
 	})
 	t := tables{w: writer{out: out}}
 	r, _ := readers.Get().(*reader) // the pool holds nothing else
@@ -30,12 +30,12 @@ func Build(
 		words, title := r.read(p)
 		t.add(meta{
 			page: p.Page, version: p.Version, domain: crawl.Hash32(p.Domain), language: p.Language, date: dayOf(p.Date),
-			words: lengthCode(words), worth: worthCode(p.Worth), title: byte(min(255, title)), //nolint:gosec // bounded
+			words: lengthCode(words), worth: worthCode(p.Score), title: byte(min(255, title)), //nolint:gosec // bounded
 		}, words)
 		r.domains.add(p.Domain, piece{page: r.page})
 		r.languages.add(base(p.Language), piece{page: r.page})
-		if p.Second != "" && base(p.Second) != base(p.Language) {
-			r.languages.add(base(p.Second), piece{page: r.page})
+		if p.SecondLanguage != "" && base(p.SecondLanguage) != base(p.Language) {
+			r.languages.add(base(p.SecondLanguage), piece{page: r.page})
 		}
 	}
 	for _, of := range []struct {
@@ -127,7 +127,7 @@ func (r *reader) read(p *crawl.IndexedPage) (words, title int) {
 // text reads one text of a page. A field of 0 means the main text.
 func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 	for item := range strings.SplitSeq(text, " ") {
-		term, x := read(item)
+		term, x := parseItem(item)
 		if term == "" || strings.IndexByte(term, 0) >= 0 {
 			continue
 		}
@@ -147,11 +147,11 @@ func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 	}
 }
 
-func read(item string) (term string, x piece) {
+func parseItem(item string) (term string, x piece) {
 	term, rest, _ := strings.Cut(item, ":")
 	count, buckets, some := strings.Cut(rest, ":")
 	n, _ := strconv.Atoi(count)
-	x.count = uint8(min(countMost, max(n, 0)))
+	x.count = uint8(min(maxCount, max(n, 0)))
 	x.before, x.any = buckets, !some
 	return term, x
 }
@@ -204,7 +204,7 @@ func (r *reader) fill(pieces []piece, words bool) {
 				before.add(pieces[i].before)
 			}
 		}
-		all.count = uint8(min(countMost, count))
+		all.count = uint8(min(maxCount, count))
 		if words {
 			begin := len(r.list.coded)
 			r.list.coded = before.code(r.list.coded)

@@ -14,7 +14,7 @@ import (
 func (s *Search) Rank(ctx context.Context, missing int) (*Ranking, error) {
 	parts := make([]*part, len(s.segments))
 	found := make([]scored, len(s.segments))
-	batch := &batcher{ctx: ctx, src: s.src, known: map[crawl.ChunkRef][]byte{}}
+	batch := &batcher{ctx: ctx, src: s.src, chunks: map[crawl.ChunkRef][]byte{}}
 	for i := range parts {
 		parts[i] = &part{s: s, segment: s.segments[i], terms: s.terms[i], batch: batch}
 	}
@@ -31,9 +31,9 @@ func (s *Search) Rank(ctx context.Context, missing int) (*Ranking, error) {
 
 // rank scores the matching pages of the segment.
 func (p *part) rank(missing int) (scored, error) {
-	find := p.all
+	find := p.matchingPages
 	if missing > 0 {
-		find = func() ([]uint32, []hits, error) { return p.most(missing) }
+		find = func() ([]uint32, []hits, error) { return p.pagesLacking(missing) }
 	}
 	pages, required, err := find()
 	if err != nil || len(pages) == 0 {
@@ -46,8 +46,8 @@ func (p *part) rank(missing int) (scored, error) {
 		}
 		pages = out.without(pages)
 	}
-	if pages, err = p.since(pages); err == nil {
-		pages, err = p.spoken(pages)
+	if pages, err = p.dropOlder(pages); err == nil {
+		pages, err = p.dropLanguages(pages)
 	}
 	if err != nil || len(pages) == 0 {
 		return scored{}, err
@@ -60,7 +60,7 @@ func (p *part) rank(missing int) (scored, error) {
 				return scored{}, err
 			}
 		}
-		clauses = append(clauses, h.on(pages))
+		clauses = append(clauses, h.marksOn(pages))
 	}
 	lengths, factors, err := p.norms(pages)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *part) steps() []step {
 		}
 		st := step{clause: i}
 		for _, a := range c.Any {
-			st.pages += p.having(a)
+			st.pages += p.maxPagesWith(a)
 		}
 		steps = append(steps, st)
 	}
@@ -100,17 +100,17 @@ func (p *part) steps() []step {
 	return steps
 }
 
-// having returns an upper bound of the pages with an atom.
-func (p *part) having(a Atom) (pages int) {
-	for _, w := range a.Ways {
-		least := p.segment.Pages
+// maxPagesWith returns an upper bound of the pages with an atom.
+func (p *part) maxPagesWith(a Atom) (pages int) {
+	for _, w := range a.Variants {
+		minPages := p.segment.Pages
 		for _, k := range w.Keys {
-			least = min(least, p.terms[k].pages)
+			minPages = min(minPages, p.terms[k].pages)
 		}
 		for _, part := range w.All {
-			least = min(least, p.having(part))
+			minPages = min(minPages, p.maxPagesWith(part))
 		}
-		pages += least
+		pages += minPages
 	}
 	return pages
 }
@@ -131,8 +131,8 @@ func (p *part) take(st step, within []uint32) (hits, error) {
 	return all, nil
 }
 
-// all returns the pages that meet all conditions, and the hits of each clause.
-func (p *part) all() ([]uint32, []hits, error) {
+// matchingPages returns the pages that meet all conditions, and the hits of each clause.
+func (p *part) matchingPages() ([]uint32, []hits, error) {
 	required := make([]hits, len(p.s.q.Clauses))
 	var pages []uint32
 	for _, st := range p.steps() {
@@ -148,8 +148,8 @@ func (p *part) all() ([]uint32, []hits, error) {
 	return slices.Clone(pages), required, nil
 }
 
-// most returns the pages that lack exactly missing clauses.
-func (p *part) most(missing int) ([]uint32, []hits, error) {
+// pagesLacking returns the pages that lack exactly missing clauses.
+func (p *part) pagesLacking(missing int) ([]uint32, []hits, error) {
 	required := make([]hits, len(p.s.q.Clauses))
 	counts := map[uint32]int{}
 	clauses := 0
@@ -182,8 +182,8 @@ func (p *part) most(missing int) ([]uint32, []hits, error) {
 	return pages, required, nil
 }
 
-// since removes pages of days before the query's date.
-func (p *part) since(pages []uint32) ([]uint32, error) {
+// dropOlder removes pages of days before the query's date.
+func (p *part) dropOlder(pages []uint32) ([]uint32, error) {
 	if p.s.q.Since.IsZero() {
 		return pages, nil
 	}
@@ -215,8 +215,8 @@ func (p *part) byLanguage(of func(tag string) bool) (results [256]bool) {
 	return results
 }
 
-// spoken removes pages in the languages that the query drops.
-func (p *part) spoken(pages []uint32) ([]uint32, error) {
+// dropLanguages removes pages in the languages that the query drops.
+func (p *part) dropLanguages(pages []uint32) ([]uint32, error) {
 	if p.s.q.Drop == nil || len(pages) == 0 {
 		return pages, nil
 	}
@@ -229,14 +229,14 @@ func (p *part) spoken(pages []uint32) ([]uint32, error) {
 }
 
 // norms returns the lengths of the pages' texts, and the factors of their scores.
-func (p *part) norms(pages []uint32) (long []length, factors []float32, err error) {
+func (p *part) norms(pages []uint32) (textLengths []length, factors []float32, err error) {
 	norms, err := p.column(kindNorms, normBytes, normPages, pages)
 	if err != nil {
 		return nil, nil, err
 	}
-	long, factors = make([]length, len(pages)), make([]float32, len(pages))
+	textLengths, factors = make([]length, len(pages)), make([]float32, len(pages))
 	for i := range pages {
-		long[i] = length{text: lengths[norms[i*normBytes]] / p.s.stats.average, title: max(1, float32(norms[i*normBytes+2]))}
+		textLengths[i] = length{text: lengths[norms[i*normBytes]] / p.s.stats.average, title: max(1, float32(norms[i*normBytes+2]))}
 		factors[i] = 1 + weights.worth*float32(norms[i*normBytes+1])/255
 	}
 	if !p.s.q.Fresh.IsZero() {
@@ -250,7 +250,7 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 		}
 	}
 	if p.s.q.Prefer == nil {
-		return long, factors, nil
+		return textLengths, factors, nil
 	}
 	preferred := p.byLanguage(p.s.q.Prefer)
 	numbers, err := p.column(kindLanguages, langBytes, langPages, pages)
@@ -262,16 +262,16 @@ func (p *part) norms(pages []uint32) (long []length, factors []float32, err erro
 			factors[i] *= weights.otherLanguage
 		}
 	}
-	return long, factors, nil
+	return textLengths, factors, nil
 }
 
 // column returns the values of a column for some pages, which must be sorted.
-func (p *part) column(kind crawl.ChunkKind, size, pagesMost int, pages []uint32) ([]byte, error) {
+func (p *part) column(kind crawl.ChunkKind, size, pagesPerChunk int, pages []uint32) ([]byte, error) {
 	var refs []crawl.ChunkRef
 	for i := 0; i < len(pages); {
-		n := int(pages[i]) / pagesMost
+		n := int(pages[i]) / pagesPerChunk
 		refs = append(refs, crawl.ChunkRef{Segment: p.segment.ID, Kind: kind, Key: columnKey(n)})
-		for i < len(pages) && int(pages[i]) < (n+1)*pagesMost {
+		for i < len(pages) && int(pages[i]) < (n+1)*pagesPerChunk {
 			i++
 		}
 	}
@@ -281,8 +281,8 @@ func (p *part) column(kind crawl.ChunkKind, size, pagesMost int, pages []uint32)
 	}
 	out := make([]byte, size*len(pages))
 	for i, next := 0, 0; i < len(pages); next++ {
-		chunk, first := chunks[next], int(pages[i])/pagesMost*pagesMost
-		for ; i < len(pages) && int(pages[i])-first < pagesMost; i++ {
+		chunk, first := chunks[next], int(pages[i])/pagesPerChunk*pagesPerChunk
+		for ; i < len(pages) && int(pages[i])-first < pagesPerChunk; i++ {
 			from := (int(pages[i]) - first) * size
 			if from+size > len(chunk) {
 				return nil, ErrDamaged

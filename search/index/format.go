@@ -18,10 +18,10 @@ const (
 )
 
 const (
-	// chunkMost caps the bytes of a chunk, so that it fits into one page of Postgres with its key.
-	chunkMost = 7_800
-	// inlineMost caps the bytes of postings in an entry of the dictionary.
-	inlineMost = 1_000
+	// maxChunkBytes caps the bytes of a chunk, so that it fits into one page of Postgres with its key.
+	maxChunkBytes = 7_800
+	// maxInlineBytes caps the bytes of postings in an entry of the dictionary.
+	maxInlineBytes = 1_000
 )
 
 // The bytes of a page in each column, and the pages of a chunk.
@@ -65,9 +65,9 @@ const (
 	// countShift leaves one bit free.
 	countShift = iota + 1
 	fieldsMask = inTitle<<1 - 1
-	// countCoded is the largest code of a count. A byte with the rest of the count follows it.
-	countCoded = 3
-	countMost  = 255
+	// maxCodedCount is the largest code of a count. A byte with the rest of the count follows it.
+	maxCodedCount = 3
+	maxCount      = 255
 )
 
 // isWord reports whether a key belongs to a word, whose postings have buckets.

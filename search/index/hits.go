@@ -75,21 +75,22 @@ func (h *hits) keep(pages []uint32) {
 	h.pages, h.marks = h.pages[:n], h.marks[:n]
 }
 
-// both reduces the marks to the lesser count and the common texts. All pages of h must be in x.
-func (h *hits) both(x hits) {
-	for i, before := range x.on(h.pages) {
+// keepCommon reduces the marks to the lesser count and the common texts. All pages of h must be in
+// x.
+func (h *hits) keepCommon(x hits) {
+	for i, before := range x.marksOn(h.pages) {
 		m := &h.marks[i]
 		m.count, m.fields, m.terms = min(m.count, before.count), m.fields&before.fields, m.terms+before.terms
 	}
 }
 
-// somewhere removes the pages without a text that has all words. once counts the phrase once a
+// dropUnmatched removes the pages without a text that has all words. once counts the phrase once a
 // page.
-func (h *hits) somewhere(once bool) {
+func (h *hits) dropUnmatched(countOnce bool) {
 	n := 0
 	for i, m := range h.marks {
 		if m.count > 0 || m.fields != 0 {
-			if once {
+			if countOnce {
 				m.count = min(m.count, 1)
 			}
 			h.pages[n], h.marks[n] = h.pages[i], m
@@ -150,8 +151,9 @@ func (h *hits) absorb(x hits) bool {
 	return true
 }
 
-// on returns the marks of some pages, which must be sorted. Pages without a mark get the zero mark.
-func (h *hits) on(pages []uint32) []mark {
+// marksOn returns the marks of some pages, which must be sorted. Pages without a mark get the zero
+// mark.
+func (h *hits) marksOn(pages []uint32) []mark {
 	if slices.Equal(h.pages, pages) {
 		return h.marks
 	}

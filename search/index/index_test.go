@@ -107,40 +107,40 @@ func TestToMerge(t *testing.T) {
 	for i := range 70 {
 		m.add(t, draw(rng, 1+i*10, 10)...)
 	}
-	require.Len(t, index.ToMerge(m.segments, false), 64, "many segments of a busy crawl")
-	require.Empty(t, index.ToMerge(m.segments, true), "there are no large ones")
-	require.Empty(t, index.ToMerge(m.segments[:7], false))
+	require.Len(t, index.SelectForMerge(m.segments, false), 64, "many segments of a busy crawl")
+	require.Empty(t, index.SelectForMerge(m.segments, true), "there are no large ones")
+	require.Empty(t, index.SelectForMerge(m.segments[:7], false))
 	large := make([]crawl.Segment, 20)
 	for i := range large {
 		large[i] = crawl.Segment{ID: int64(i), Pages: 240_000}
 	}
-	require.Len(t, index.ToMerge(large, true), 4, "no more than a million pages")
-	require.Empty(t, index.ToMerge(large, false))
+	require.Len(t, index.SelectForMerge(large, true), 4, "no more than a million pages")
+	require.Empty(t, index.SelectForMerge(large, false))
 }
 
 // What is merged as a small segment is checked as one.
 func TestToCheck(t *testing.T) {
 	t.Parallel()
 	for _, pages := range []int{0, 1, 250, 251, 2_000, 2_001, 16_000, 200_000} {
-		same := slices.Repeat([]crawl.Segment{{Pages: pages, Unchecked: 6 * time.Hour}}, 8)
+		same := slices.Repeat([]crawl.Segment{{Pages: pages, SinceCheck: 6 * time.Hour}}, 8)
 		for _, large := range []bool{false, true} {
-			_, due := index.ToCheck(same, large)
-			require.Equal(t, len(index.ToMerge(same, large)) > 0, due, "%d %t", pages, large)
+			_, due := index.SelectForCheck(same, large)
+			require.Equal(t, len(index.SelectForMerge(same, large)) > 0, due, "%d %t", pages, large)
 		}
 	}
-	next, due := index.ToCheck([]crawl.Segment{{ID: 1, Unchecked: 7 * time.Hour}, {ID: 2, Unchecked: 8 * time.Hour}, {ID: 3}}, false)
+	next, due := index.SelectForCheck([]crawl.Segment{{ID: 1, SinceCheck: 7 * time.Hour}, {ID: 2, SinceCheck: 8 * time.Hour}, {ID: 3}}, false)
 	require.True(t, due)
 	require.Equal(t, int64(2), next.ID)
-	_, due = index.ToCheck([]crawl.Segment{{Unchecked: 5 * time.Hour}}, false)
+	_, due = index.SelectForCheck([]crawl.Segment{{SinceCheck: 5 * time.Hour}}, false)
 	require.False(t, due)
 }
 
 func TestOutlived(t *testing.T) {
 	t.Parallel()
 	s := crawl.Segment{Pages: 10}
-	require.False(t, index.Outlived(s, 3))
-	require.True(t, index.Outlived(s, 4))
+	require.False(t, index.NeedsRewrite(s, 3))
+	require.True(t, index.NeedsRewrite(s, 4))
 	s.Age = 7 * 24 * time.Hour
-	require.True(t, index.Outlived(s, 1))
-	require.False(t, index.Outlived(s, 0))
+	require.True(t, index.NeedsRewrite(s, 1))
+	require.False(t, index.NeedsRewrite(s, 0))
 }

@@ -117,8 +117,8 @@ func (m *memory) Terms(_ context.Context, segments []int64, keys []string) ([][]
 	return out, nil
 }
 
-// Worths fulfils index.Scanner.
-func (m *memory) Worths(_ context.Context, pages []int64) (versions []int64, worths []float32, err error) {
+// Scores fulfils index.Scanner.
+func (m *memory) Scores(_ context.Context, pages []int64) (versions []int64, worths []float32, err error) {
 	for _, p := range pages {
 		versions, worths = append(versions, m.pages[p]), append(worths, float32(p%7)/7)
 	}
@@ -135,7 +135,7 @@ type document struct {
 
 func (d document) indexed(version int64) crawl.IndexedPage {
 	return crawl.IndexedPage{
-		Page: d.page, Version: version, Domain: d.domain, Language: "en", Worth: float32(d.page%7) / 7, Date: d.date,
+		Page: d.page, Version: version, Domain: d.domain, Language: "en", Score: float32(d.page%7) / 7, Date: d.date,
 		Index: crawl.Index{Configs: []string{"english"}, Title: zone(d.title), Text: zone(d.text)},
 	}
 }
@@ -210,9 +210,9 @@ type asked struct {
 }
 
 func word(w string) (index.Atom, func(document) bool) {
-	a := index.Atom{Ways: []index.Way{{Keys: []string{index.Word(w)}, Weight: 1}}}
+	a := index.Atom{Variants: []index.Variant{{Keys: []string{index.Word(w)}, Weight: 1}}}
 	for _, stem := range stems("", w) {
-		a.Ways = append(a.Ways, index.Way{Keys: []string{index.Stem(stem)}, Weight: 0.8})
+		a.Variants = append(a.Variants, index.Variant{Keys: []string{index.Stem(stem)}, Weight: 0.8})
 	}
 	return a, func(d document) bool {
 		for _, x := range slices.Concat(d.title, d.text) {
@@ -225,15 +225,15 @@ func word(w string) (index.Atom, func(document) bool) {
 }
 
 func phrase(words []string) (index.Atom, func(document) bool) {
-	w := index.Way{Weight: 1}
+	w := index.Variant{Weight: 1}
 	for i, x := range words {
 		after := -1
 		if i > 0 {
 			after = int(crawl.BucketOf(words[i-1]))
 		}
-		w.Keys, w.After = append(w.Keys, index.Word(x)), append(w.After, after)
+		w.Keys, w.PrecedingBuckets = append(w.Keys, index.Word(x)), append(w.PrecedingBuckets, after)
 	}
-	return index.Atom{Ways: []index.Way{w}}, func(d document) bool {
+	return index.Atom{Variants: []index.Variant{w}}, func(d document) bool {
 		together := false
 		for _, list := range [][]string{d.title, d.text} {
 			together = together || !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(list, w) })

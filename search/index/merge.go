@@ -11,8 +11,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// scanned is the number of chunks that are read at once.
-const scanned = 64
+// scanBatch is the number of chunks that are read at once.
+const scanBatch = 64
 
 // Scanner reads whole segments.
 type Scanner interface {
@@ -20,8 +20,8 @@ type Scanner interface {
 	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
-	// Worths returns the worth of pages, and their versions in the index, or 0 for unknown pages.
-	Worths(ctx context.Context, pages []int64) (versions []int64, worths []float32, err error)
+	// Scores returns the worth of pages, and their versions in the index, or 0 for unknown pages.
+	Scores(ctx context.Context, pages []int64) (versions []int64, worths []float32, err error)
 }
 
 // Merge makes one segment of several. It removes deleted pages and pages with newer versions.
@@ -48,8 +48,8 @@ type merger struct {
 	key       []byte
 }
 
-// gone is the number of a removed page.
-const gone = math.MaxUint32
+// removedPage is the number of a removed page.
+const removedPage = math.MaxUint32
 
 // number selects the pages and decides their order.
 func (m *merger) number() error {
@@ -82,7 +82,7 @@ func (m *merger) number() error {
 		}
 		m.numbers = append(m.numbers, make([]uint32, seg.Pages))
 		for i := range seg.Pages {
-			m.numbers[n][i] = gone
+			m.numbers[n][i] = removedPage
 			if !live[i] {
 				continue
 			}
@@ -110,14 +110,14 @@ func (m *merger) column(segment int64, kind crawl.ChunkKind) ([]byte, error) {
 	var all []byte
 	var after []byte
 	for {
-		chunks, err := m.src.Scan(m.ctx, segment, kind, after, scanned)
+		chunks, err := m.src.Scan(m.ctx, segment, kind, after, scanBatch)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range chunks {
 			all, after = append(all, c.Data...), c.Key
 		}
-		if len(chunks) < scanned {
+		if len(chunks) < scanBatch {
 			return all, nil
 		}
 	}
@@ -127,7 +127,7 @@ func (m *merger) column(segment int64, kind crawl.ChunkKind) ([]byte, error) {
 func (m *merger) worths(ids []byte) (worths []float32, live []bool, err error) {
 	for some := range slices.Chunk(ids, 5_000*idBytes) {
 		pages, versions := IDs(some)
-		now, worth, err := m.src.Worths(m.ctx, pages)
+		now, worth, err := m.src.Scores(m.ctx, pages)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -208,7 +208,7 @@ func (m *merger) take(c *cursor) error {
 		if int(it.page) >= len(numbers) {
 			return ErrDamaged
 		}
-		if it.page = numbers[it.page]; it.page != gone {
+		if it.page = numbers[it.page]; it.page != removedPage {
 			m.list.items = append(m.list.items, it)
 		}
 	}
@@ -222,7 +222,7 @@ func (m *merger) blocks(c *cursor, n int, yield func(i int, block []byte) error)
 		refs[i] = crawl.ChunkRef{Segment: c.segment, Kind: kindPostings, Key: blockKey(c.key, i)}
 	}
 	i := 0
-	for some := range slices.Chunk(refs, scanned) {
+	for some := range slices.Chunk(refs, scanBatch) {
 		blocks, err := m.src.Chunks(m.ctx, some)
 		if err != nil {
 			return err
@@ -261,7 +261,7 @@ func (c *cursor) next() (bool, error) {
 	for len(c.b) == 0 {
 		if len(c.chunks) == 0 {
 			var err error
-			if c.chunks, err = c.m.src.Scan(c.m.ctx, c.segment, KindTerms, c.after, scanned); err != nil || len(c.chunks) == 0 {
+			if c.chunks, err = c.m.src.Scan(c.m.ctx, c.segment, KindTerms, c.after, scanBatch); err != nil || len(c.chunks) == 0 {
 				return false, err
 			}
 			c.after = c.chunks[len(c.chunks)-1].Key

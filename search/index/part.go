@@ -67,7 +67,7 @@ func (p *part) refs(key string, blocks []int) []crawl.ChunkRef {
 }
 
 // phrase returns the pages that have all words of a phrase after the right buckets.
-func (p *part) phrase(w Way, weight float32, within []uint32) (hits, error) {
+func (p *part) phrase(w Variant, weight float32, within []uint32) (hits, error) {
 	order := make([]int, len(w.Keys)) // the rarest first
 	for i := range order {
 		order[i] = i
@@ -75,9 +75,9 @@ func (p *part) phrase(w Way, weight float32, within []uint32) (hits, error) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p.terms[w.Keys[a]].pages, p.terms[w.Keys[b]].pages) })
 	all, err := intersect(len(order), within, func(n int, within []uint32) (hits, error) {
 		i := order[n]
-		return p.word(w.Keys[i], w.After[i], weight, within)
+		return p.word(w.Keys[i], w.PrecedingBuckets[i], weight, within)
 	})
-	all.somewhere(w.Once)
+	all.dropUnmatched(w.CountOnce)
 	return all, err
 }
 
@@ -91,7 +91,7 @@ func intersect(n int, within []uint32, find func(i int, within []uint32) (hits, 
 			return hits{}, err
 		}
 		if i > 0 {
-			found.both(all)
+			found.keepCommon(all)
 		}
 		all, within = found, found.pages
 	}
@@ -99,10 +99,10 @@ func intersect(n int, within []uint32, find func(i int, within []uint32) (hits, 
 }
 
 func (p *part) atom(a Atom, within []uint32) (hits, error) {
-	weight := p.s.stats.of(a)
+	weight := p.s.stats.weight(a)
 	var all hits
-	for _, w := range a.Ways {
-		found, err := p.way(w, weight*w.Weight, within)
+	for _, w := range a.Variants {
+		found, err := p.variant(w, weight*w.Weight, within)
 		if err != nil {
 			return hits{}, err
 		}
@@ -111,19 +111,19 @@ func (p *part) atom(a Atom, within []uint32) (hits, error) {
 	return all, nil
 }
 
-// way returns the pages that match one way of an atom.
-func (p *part) way(w Way, weight float32, within []uint32) (hits, error) {
+// variant returns the pages that match one way of an atom.
+func (p *part) variant(w Variant, weight float32, within []uint32) (hits, error) {
 	switch len(w.Keys) {
 	case 0:
-		return p.together(w.All, weight, within)
+		return p.allAtoms(w.All, weight, within)
 	case 1:
 		return p.word(w.Keys[0], -1, weight, within)
 	}
 	return p.phrase(w, weight, within)
 }
 
-// together returns the pages that have all atoms.
-func (p *part) together(atoms []Atom, weight float32, within []uint32) (hits, error) {
+// allAtoms returns the pages that have all atoms.
+func (p *part) allAtoms(atoms []Atom, weight float32, within []uint32) (hits, error) {
 	all, err := intersect(len(atoms), within, func(i int, within []uint32) (hits, error) { return p.atom(atoms[i], within) })
 	for i := range all.marks {
 		all.marks[i].weight = weight

@@ -19,30 +19,30 @@ const (
 	mergeSegments = 64
 	mergePages    = 1_000_000
 	mergeBytes    = 2 << 30
-	// tier is the number of segments of similar size that are merged into one.
-	tier = 8
-	// tierPages caps the pages of a segment in the lowest tier.
-	tierPages = 250
-	// deadMost is the share of dead pages above which a segment is rewritten. A page is dead if it
+	// segmentsPerTier is the number of segments of similar size that are merged into one.
+	segmentsPerTier = 8
+	// maxTierPages caps the pages of a segment in the lowest tier.
+	maxTierPages = 250
+	// maxDeadShare is the share of dead pages above which a segment is rewritten. A page is dead if it
 	// was deleted or has a newer version elsewhere.
-	deadMost = 0.3
-	// checkEvery is the interval between counts of a segment's dead pages. oldAge is the age at
+	maxDeadShare = 0.3
+	// checkInterval is the interval between counts of a segment's dead pages. oldAge is the age at
 	// which a segment with a single dead page is rewritten.
-	checkEvery = 6 * time.Hour
-	oldAge     = 7 * 24 * time.Hour
+	checkInterval = 6 * time.Hour
+	oldAge        = 7 * 24 * time.Hour
 )
 
-// ToMerge returns the small or large segments to merge next: the segments of the smallest full
-// tier. The segments of a tier are up to eight times as large as in the tier below. A page is thus
-// rewritten once for each tier, and a million pages are in some thirty segments.
-func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
+// SelectForMerge returns the small or large segments to merge next: the segments of the smallest
+// full tier. The segments of a tier are up to eight times as large as in the tier below. A page is
+// thus rewritten once for each tier, and a million pages are in some thirty segments.
+func SelectForMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 	tiers := map[int][]crawl.Segment{}
 	for _, s := range segments {
 		n := tierOf(s.Pages)
 		tiers[n] = append(tiers[n], s)
 	}
 	for n := range 16 {
-		if large != (n >= smallTiers) || len(tiers[n]) < tier {
+		if large != (n >= smallTiers) || len(tiers[n]) < segmentsPerTier {
 			continue
 		}
 		// A busy crawl adds segments faster than they are merged. Take many, the smallest first.
@@ -64,27 +64,27 @@ func ToMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 }
 
 func tierOf(pages int) int {
-	if pages <= tierPages {
+	if pages <= maxTierPages {
 		return 0
 	}
-	return int(math.Ceil(math.Log(float64(pages)/tierPages) / math.Log(tier)))
+	return int(math.Ceil(math.Log(float64(pages)/maxTierPages) / math.Log(segmentsPerTier)))
 }
 
-// ToCheck returns the small or large segment whose dead pages must be counted next.
-func ToCheck(segments []crawl.Segment, large bool) (next crawl.Segment, due bool) {
-	const smallMost = tierPages * tier // of the last of smallTiers
+// SelectForCheck returns the small or large segment whose dead pages must be counted next.
+func SelectForCheck(segments []crawl.Segment, large bool) (next crawl.Segment, due bool) {
+	const maxSmallPages = maxTierPages * segmentsPerTier // of the last of smallTiers
 	for _, s := range segments {
-		if large == (s.Pages > smallMost) && s.Unchecked >= max(checkEvery, next.Unchecked) {
+		if large == (s.Pages > maxSmallPages) && s.SinceCheck >= max(checkInterval, next.SinceCheck) {
 			next, due = s, true
 		}
 	}
 	return next, due
 }
 
-// Outlived reports whether a segment must be rewritten without its dead pages. It has many, or it
-// is old, so that forbidden texts do not stay for long.
-func Outlived(segment crawl.Segment, dead int) bool {
-	return dead > 0 && (segment.Age >= oldAge || float64(dead) > deadMost*float64(segment.Pages))
+// NeedsRewrite reports whether a segment must be rewritten without its dead pages. It has many, or
+// it is old, so that forbidden texts do not stay for long.
+func NeedsRewrite(segment crawl.Segment, dead int) bool {
+	return dead > 0 && (segment.Age >= oldAge || float64(dead) > maxDeadShare*float64(segment.Pages))
 }
 
 // DeadPages returns the pages of a segment that were deleted or have newer versions elsewhere.
@@ -107,8 +107,8 @@ func DeadPages(ctx context.Context, src Scanner, segment crawl.Segment) (dead []
 	return dead, nil
 }
 
-// Reweigh rewrites the chunks of a segment with changed worths.
-func Reweigh(ctx context.Context, src Scanner, segment crawl.Segment, store func(crawl.Chunk) error) error {
+// UpdateWorths rewrites the chunks of a segment with changed worths.
+func UpdateWorths(ctx context.Context, src Scanner, segment crawl.Segment, store func(crawl.Chunk) error) error {
 	m := merger{ctx: ctx, src: src}
 	ids, err := m.column(segment.ID, kindIDs)
 	if err != nil {

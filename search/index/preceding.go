@@ -6,8 +6,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// precedingMost caps the buckets of a posting. A word with more of them may follow any word.
-const precedingMost = 30
+// maxPreceding caps the buckets of a posting. A word with more of them may follow any word.
+const maxPreceding = 30
 
 // preceding holds the buckets of the words before a word on a page. The zero value has no bucket.
 type preceding struct {
@@ -46,7 +46,7 @@ func digit(c byte) uint8 {
 const (
 	widthBits = 3
 	// anyCoded is the number that stands for any word.
-	anyCoded = precedingMost + 1
+	anyCoded = maxPreceding + 1
 )
 
 // code appends the encoded buckets.
@@ -60,10 +60,10 @@ func (p *preceding) code(dst []byte) []byte {
 		dst = append(dst, b)
 	}
 	n := len(dst) - begin - 1
-	if n > precedingMost {
+	if n > maxPreceding {
 		return dst[:begin+1]
 	}
-	dst[begin] = byte(n<<widthBits | (max(p.width, 1) - 1)) //nolint:gosec // a byte, as n is at most precedingMost
+	dst[begin] = byte(n<<widthBits | (max(p.width, 1) - 1)) //nolint:gosec // a byte, as n is at most maxPreceding
 	return dst
 }
 

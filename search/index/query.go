@@ -48,16 +48,16 @@ type Clause struct {
 }
 
 // Atom is a word or a phrase, in all its spellings and forms.
-type Atom struct{ Ways []Way }
+type Atom struct{ Variants []Variant }
 
-// Way is one spelling or form.
-type Way struct {
-	// Keys are the keys of a word, or of the words of a phrase. After has the bucket of the
+// Variant is one spelling or form.
+type Variant struct {
+	// Keys are the keys of a word, or of the words of a phrase. PrecedingBuckets has the bucket of the
 	// preceding word for each word of a phrase. -1 means any word.
-	Keys  []string
-	After []int
-	// Once counts a phrase once per page, because long pages have more accidental matches.
-	Once bool
+	Keys             []string
+	PrecedingBuckets []int
+	// CountOnce counts a phrase once per page, because long pages have more accidental matches.
+	CountOnce bool
 	// All replaces keys by atoms that a page has anywhere.
 	All []Atom
 	// Weight is the weight of the word in this form, up to 1.
@@ -70,7 +70,7 @@ func (q *Query) keys() []string {
 	var atoms func(list []Atom)
 	atoms = func(list []Atom) {
 		for _, a := range list {
-			for _, w := range a.Ways {
+			for _, w := range a.Variants {
 				all = append(all, w.Keys...)
 				atoms(w.All)
 			}
@@ -86,37 +86,37 @@ func (q *Query) keys() []string {
 
 // statistics holds the statistics of all pages for scores.
 type statistics struct {
-	pages   float64
-	average float32 // length of a main text
-	having  map[string]int
+	pages      float64
+	average    float32 // length of a main text
+	pageCounts map[string]int
 }
 
 // idf returns the inverse document frequency of a term on having pages (Robertson and Spärck
 // Jones).
-func (s *statistics) idf(having float64) float32 {
-	return float32(math.Log(1 + (s.pages-min(having, s.pages)+0.5)/(having+0.5)))
+func (s *statistics) idf(pages float64) float32 {
+	return float32(math.Log(1 + (s.pages-min(pages, s.pages)+0.5)/(pages+0.5)))
 }
 
-// of returns the weight of an atom.
-func (s *statistics) of(a Atom) float32 {
-	most := 0.0
+// weight returns the weight of an atom.
+func (s *statistics) weight(a Atom) float32 {
+	maxIDF := 0.0
 	var phrase float32
-	for _, w := range a.Ways {
+	for _, w := range a.Variants {
 		if len(w.Keys) == 1 {
-			most = max(most, float64(s.having[w.Keys[0]]))
+			maxIDF = max(maxIDF, float64(s.pageCounts[w.Keys[0]]))
 			continue
 		}
 		sum := float32(0)
 		for _, part := range w.All {
-			sum += s.of(part)
+			sum += s.weight(part)
 		}
 		for _, k := range w.Keys {
-			sum += s.idf(float64(s.having[k]))
+			sum += s.idf(float64(s.pageCounts[k]))
 		}
 		phrase = max(phrase, sum)
 	}
-	if most > 0 || phrase == 0 {
-		return s.idf(most)
+	if maxIDF > 0 || phrase == 0 {
+		return s.idf(maxIDF)
 	}
 	return min(phrase, s.idf(1))
 }
@@ -132,7 +132,7 @@ type Search struct {
 
 // Open looks up the terms of a query in some segments.
 func Open(ctx context.Context, src Source, segments []crawl.Segment, q Query) (*Search, error) {
-	s := &Search{src: src, q: q, segments: segments, stats: statistics{having: map[string]int{}}}
+	s := &Search{src: src, q: q, segments: segments, stats: statistics{pageCounts: map[string]int{}}}
 	ids := make([]int64, len(segments))
 	words := int64(0)
 	for i, seg := range segments {
@@ -159,7 +159,7 @@ func Open(ctx context.Context, src Source, segments []crawl.Segment, q Query) (*
 			}
 			if found {
 				terms[key] = e
-				s.stats.having[key] += e.pages
+				s.stats.pageCounts[key] += e.pages
 			}
 		}
 		s.terms = append(s.terms, terms)
@@ -167,8 +167,8 @@ func Open(ctx context.Context, src Source, segments []crawl.Segment, q Query) (*
 	return s, nil
 }
 
-// Having returns the number of pages with a key, including older versions of pages.
-func (s *Search) Having(key string) int { return s.stats.having[key] }
+// PagesWith returns the number of pages with a key, including older versions of pages.
+func (s *Search) PagesWith(key string) int { return s.stats.pageCounts[key] }
 
 // View is a consistent snapshot of the index and its pages.
 type View interface {
@@ -184,8 +184,8 @@ type View interface {
 	Outlines(ctx context.Context, pages []int64) ([]report.SearchOutline, error)
 }
 
-// wordsScanned caps the chunks of the dictionary that are read for words with a prefix.
-const wordsScanned = 256
+// maxChunksScanned caps the chunks of the dictionary that are read for words with a prefix.
+const maxChunksScanned = 256
 
 // Words calls yield with the words that begin with some letters, and the number of their pages in a
 // segment. It reads at most 2 MB of the dictionary.
@@ -195,7 +195,7 @@ func Words(ctx context.Context, v View, segment int64, beginning string, yield f
 	if err != nil {
 		return err
 	}
-	tell := func(chunk []byte) (past bool, err error) {
+	yieldChunk := func(chunk []byte) (past bool, err error) {
 		d := dictionary{bytesReader: bytesReader{b: chunk}}
 		for d.next() {
 			key := string(d.key)
@@ -213,22 +213,22 @@ func Words(ctx context.Context, v View, segment int64, beginning string, yield f
 		}
 		return false, nil
 	}
-	if past, err := tell(first[0]); err != nil || past {
+	if past, err := yieldChunk(first[0]); err != nil || past {
 		return err
 	}
 	after := []byte(prefix)
-	for n := 0; n < wordsScanned; n += scanned {
-		chunks, err := v.Scan(ctx, segment, KindTerms, after, scanned)
+	for n := 0; n < maxChunksScanned; n += scanBatch {
+		chunks, err := v.Scan(ctx, segment, KindTerms, after, scanBatch)
 		if err != nil {
 			return err
 		}
 		for _, c := range chunks {
 			after = c.Key
-			if past, err := tell(c.Data); err != nil || past {
+			if past, err := yieldChunk(c.Data); err != nil || past {
 				return err
 			}
 		}
-		if len(chunks) < scanned {
+		if len(chunks) < scanBatch {
 			return nil
 		}
 	}

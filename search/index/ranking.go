@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// lookedFirst is the first number of candidates whose adjacent words are compared. It
-	// quadruples each time, up to a total of lookedMost for a ranking.
-	lookedFirst = 200
-	lookedMost  = 50_000
+	// minScored is the first number of candidates whose adjacent words are compared. It
+	// quadruples each time, up to a total of maxScored for a ranking.
+	minScored = 200
+	maxScored = 50_000
 )
 
 // Hit is a page that matches a query.
@@ -33,8 +33,9 @@ type candidate struct {
 type Ranking struct {
 	// Found is the number of pages, including older versions of pages.
 	Found int
-	// Rough is set if too many pages tied and the last were ordered regardless of adjacent words.
-	Rough bool
+	// Approximate is set if too many pages tied and the last were ordered regardless of adjacent
+	// words.
+	Approximate bool
 
 	s     *Search
 	parts []*part
@@ -43,7 +44,7 @@ type Ranking struct {
 	pairs []pair
 
 	pending, ready heap
-	looked         int
+	scoredCount    int
 }
 
 // pair is two adjacent words of the query.
@@ -82,14 +83,14 @@ func (s *Search) pairs() []pair {
 	for _, c := range s.q.Clauses {
 		word, own := "", float32(0)
 		if len(c.Any) == 1 {
-			for _, w := range c.Any[0].Ways {
+			for _, w := range c.Any[0].Variants {
 				if len(w.Keys) == 1 && w.Keys[0][:1] == wordPrefix {
-					word, own = w.Keys[0], s.stats.of(c.Any[0])
+					word, own = w.Keys[0], s.stats.weight(c.Any[0])
 					break
 				}
 			}
 		}
-		if word != "" && before != "" && s.stats.having[word] > 0 && s.stats.having[before] > 0 {
+		if word != "" && before != "" && s.stats.pageCounts[word] > 0 && s.stats.pageCounts[before] > 0 {
 			pairs = append(pairs, pair{
 				key: word, after: int(crawl.BucketOf(before[len(wordPrefix):])), weight: weights.near * min(weight, own),
 			})
@@ -100,9 +101,9 @@ func (s *Search) pairs() []pair {
 }
 
 // Next returns up to most pages, the next best. It returns an empty list at the end.
-func (r *Ranking) Next(most int) ([]Hit, error) {
+func (r *Ranking) Next(limit int) ([]Hit, error) {
 	var picked []candidate
-	for len(picked) < most {
+	for len(picked) < limit {
 		if err := r.prepare(); err != nil {
 			return nil, err
 		}
@@ -117,21 +118,21 @@ func (r *Ranking) Next(most int) ([]Hit, error) {
 // prepare scores candidates until the best scored candidate is the best of all.
 func (r *Ranking) prepare() error {
 	for len(r.pending) > 0 && (len(r.ready) == 0 || r.ready[0].bound < r.pending[0].bound) {
-		var some []candidate
-		for most := max(lookedFirst, 3*r.looked); len(some) < most && len(r.pending) > 0; {
-			some = append(some, r.pending.pop())
+		var batch []candidate
+		for limit := max(minScored, 3*r.scoredCount); len(batch) < limit && len(r.pending) > 0; {
+			batch = append(batch, r.pending.pop())
 		}
-		r.looked += len(some)
+		r.scoredCount += len(batch)
 		switch {
 		case len(r.pairs) == 0:
-		case r.looked > lookedMost:
-			r.Rough = true
+		case r.scoredCount > maxScored:
+			r.Approximate = true
 		default:
-			if err := r.look(some); err != nil {
+			if err := r.addAdjacency(batch); err != nil {
 				return err
 			}
 		}
-		for _, c := range some {
+		for _, c := range batch {
 			c.bound = c.score
 			r.ready = append(r.ready, c)
 		}
@@ -141,9 +142,9 @@ func (r *Ranking) prepare() error {
 }
 
 // each runs fn for each part with candidates. list indexes some, in the order of their pages.
-func (r *Ranking) each(some []candidate, fn func(n int, list []int, pages []uint32) error) error {
+func (r *Ranking) each(candidates []candidate, fn func(n int, list []int, pages []uint32) error) error {
 	byPart := make([][]int, len(r.parts))
-	for i, c := range some {
+	for i, c := range candidates {
 		byPart[c.part] = append(byPart[c.part], i)
 	}
 	return r.batch.each(len(r.parts), func(n int) error {
@@ -151,26 +152,26 @@ func (r *Ranking) each(some []candidate, fn func(n int, list []int, pages []uint
 		if len(list) == 0 {
 			return nil
 		}
-		slices.SortFunc(list, func(a, b int) int { return int(some[a].at) - int(some[b].at) })
+		slices.SortFunc(list, func(a, b int) int { return int(candidates[a].at) - int(candidates[b].at) })
 		pages := make([]uint32, len(list))
 		for i, k := range list {
-			pages[i] = r.found[n].pages[some[k].at]
+			pages[i] = r.found[n].pages[candidates[k].at]
 		}
 		return fn(n, list, pages)
 	})
 }
 
-// look adds the weights of adjacent words to the scores of candidates.
-func (r *Ranking) look(some []candidate) error {
-	return r.each(some, func(n int, list []int, pages []uint32) error {
+// addAdjacency adds the weights of adjacent words to the scores of candidates.
+func (r *Ranking) addAdjacency(candidates []candidate) error {
+	return r.each(candidates, func(n int, list []int, pages []uint32) error {
 		p, f := r.parts[n], r.found[n]
 		for _, pair := range r.pairs {
 			near, err := p.word(pair.key, pair.after, pair.weight, pages)
 			if err != nil {
 				return err
 			}
-			for i, m := range near.on(pages) {
-				some[list[i]].score += m.weight * f.factors[some[list[i]].at]
+			for i, m := range near.marksOn(pages) {
+				candidates[list[i]].score += m.weight * f.factors[candidates[list[i]].at]
 			}
 		}
 		return nil

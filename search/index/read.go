@@ -24,14 +24,14 @@ type blockInfo struct {
 
 // bytesReader decodes values. After a failure it returns zero values.
 type bytesReader struct {
-	b    []byte
-	fail bool
+	b      []byte
+	failed bool
 }
 
 func (r *bytesReader) uvarint() int {
 	n, size := binary.Uvarint(r.b)
 	if size <= 0 || n > 1<<32 {
-		r.fail, r.b = true, nil
+		r.failed, r.b = true, nil
 		return 0
 	}
 	r.b = r.b[size:]
@@ -40,7 +40,7 @@ func (r *bytesReader) uvarint() int {
 
 func (r *bytesReader) bytes(n int) []byte {
 	if n < 0 || n > len(r.b) {
-		r.fail, r.b = true, nil
+		r.failed, r.b = true, nil
 		return nil
 	}
 	b := r.b[:n]
@@ -70,8 +70,8 @@ func (d *dictionary) next() bool {
 	shared := d.uvarint()
 	suffix := d.bytes(d.uvarint())
 	d.coded = d.bytes(d.uvarint())
-	if d.fail || shared > len(d.key) {
-		d.fail = true
+	if d.failed || shared > len(d.key) {
+		d.failed = true
 		return false
 	}
 	d.key = append(d.key[:shared], suffix...)
@@ -90,7 +90,7 @@ func find(chunk []byte, term string) (e entry, found bool, err error) {
 			return e, false, nil
 		}
 	}
-	if d.fail {
+	if d.failed {
 		return e, false, ErrDamaged
 	}
 	return e, false, nil
@@ -101,7 +101,7 @@ func readEntry(coded []byte) (entry, error) {
 	e := entry{pages: r.uvarint()}
 	if r.byte() == entryInline {
 		e.inline = r.b
-		if r.fail {
+		if r.failed {
 			return e, ErrDamaged
 		}
 		return e, nil
@@ -110,13 +110,13 @@ func readEntry(coded []byte) (entry, error) {
 	for range r.uvarint() {
 		first += r.uvarint()
 		b := blockInfo{first: uint32(first), count: r.uvarint()} //nolint:gosec // bounded by uvarint
-		if r.fail {
+		if r.failed {
 			return e, ErrDamaged
 		}
 		total += b.count
 		e.blocks = append(e.blocks, b)
 	}
-	if r.fail || total != e.pages {
+	if r.failed || total != e.pages {
 		return e, ErrDamaged
 	}
 	return e, nil
@@ -186,7 +186,7 @@ func posting(data []byte) (distance uint32, f feature, count uint8, size int) {
 	}
 	coded := data[size]
 	size++
-	if count = coded >> countShift; count == countCoded {
+	if count = coded >> countShift; count == maxCodedCount {
 		if size == len(data) {
 			return 0, 0, 0, -1
 		}

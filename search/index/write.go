@@ -51,7 +51,7 @@ func (w *writer) term(key []byte, l *list) error {
 	}
 	shared := 0
 	if len(w.chunk) > 0 {
-		if len(w.chunk)+len(key)+len(w.entry)+8 > chunkMost {
+		if len(w.chunk)+len(key)+len(w.entry)+8 > maxChunkBytes {
 			if err := w.flush(); err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ const (
 // postings appends the postings to the entry, or emits blocks and appends their bounds.
 func (w *writer) postings(key []byte, l *list) error {
 	w.block = appendPostings(w.block[:0], l.items)
-	if len(w.block) <= inlineMost {
+	if len(w.block) <= maxInlineBytes {
 		w.entry = append(append(w.entry, entryInline), w.block...)
 		return nil
 	}
@@ -111,10 +111,10 @@ func starts(items []item) []int {
 	size, before := 0, uint32(0)
 	for i, it := range items {
 		n := 1 + len(it.before)
-		if it.count >= countCoded {
+		if it.count >= maxCodedCount {
 			n++
 		}
-		if size+n+uvarintLen(it.page-before) > chunkMost {
+		if size+n+uvarintLen(it.page-before) > maxChunkBytes {
 			starts, size, before = append(starts, i), 0, 0
 		}
 		size, before = size+n+uvarintLen(it.page-before), it.page
@@ -149,9 +149,9 @@ func appendPostings(dst []byte, items []item) []byte {
 	for _, it := range items {
 		dst = binary.AppendUvarint(dst, uint64(it.page-before))
 		before = it.page
-		dst = append(dst, byte(it.feat)|min(it.count, countCoded)<<countShift)
-		if it.count >= countCoded {
-			dst = append(dst, it.count-countCoded)
+		dst = append(dst, byte(it.feat)|min(it.count, maxCodedCount)<<countShift)
+		if it.count >= maxCodedCount {
+			dst = append(dst, it.count-maxCodedCount)
 		}
 		dst = append(dst, it.before...)
 	}

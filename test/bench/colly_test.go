@@ -93,7 +93,7 @@ func (s scenario) reportColly(b *testing.B, w *web.Web, i interval, peak float64
 	late := web.Judge(i.log, web.Expectations{Delay: s.delay}).Overshoot
 	b.ReportMetric(millis(late.P50), "late-p50-ms")
 	b.ReportMetric(millis(late.P99), "late-p99-ms")
-	report := web.Judge(w.Log(), web.Expectations{Plan: w.Plan, Delay: s.delay, Partial: true, AskedOnly: true, UserAgent: "colly"})
+	report := web.Judge(w.Log(), web.Expectations{Plan: w.Plan, Delay: s.delay, Partial: true, RequestedOnly: true, UserAgent: "colly"})
 	kinds := map[web.Breach]int{}
 	for _, v := range report.Violations() {
 		kinds[v.Breach]++

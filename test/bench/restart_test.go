@@ -14,8 +14,8 @@ import (
 	"github.com/mosey-web/mosey/test/up"
 )
 
-// BenchmarkRestart measures how soon a crawl goes on that was stopped: `mosey crawl` is interrupted and
-// given again, without seeds. The settings are the defaults, a delay of ten seconds among them.
+// BenchmarkRestart measures how soon a crawl goes on that was stopped: `mosey crawl` is interrupted
+// and given again, without seeds. The settings are the defaults, a delay of ten seconds among them.
 func BenchmarkRestart(b *testing.B) {
 	domains := 2500
 	if *large {

@@ -176,7 +176,7 @@ func (r *rig) alive(b *testing.B) int64 {
 func (r *rig) judged(b *testing.B, delay, ipDelay time.Duration) web.Log {
 	b.Helper()
 	log := r.web.Log()
-	report := web.Judge(log, web.Expectations{Plan: r.web.Plan, Delay: delay, IPDelay: ipDelay, Partial: true, AskedOnly: true})
+	report := web.Judge(log, web.Expectations{Plan: r.web.Plan, Delay: delay, IPDelay: ipDelay, Partial: true, RequestedOnly: true})
 	require.Empty(b, report.Violations())
 	return log
 }

@@ -114,7 +114,8 @@ func (s scenario) ipDelay() time.Duration {
 	return time.Duration(*s.settings.WithDefaults().IPDelay)
 }
 
-// gap is the delay between two requests to a domain: that of its address may be longer than its own.
+// gap is the delay between two requests to a domain: that of its address may be longer than its
+// own.
 func (s scenario) gap() time.Duration { return max(s.delay, s.ipDelay()) }
 
 // web is that of the scenario.
@@ -122,7 +123,7 @@ func (s scenario) web(b *testing.B) *web.Web {
 	b.Helper()
 	site := web.Site{Plain: true, Pages: sitePages}
 	if s.onward {
-		site.Onward, site.Pages = true, endless
+		site.KnownLinksOnly, site.Pages = true, endless
 	}
 	o := web.Options{Links: s.links, SitesPerIP: s.perIP, Prose: s.prose}
 	if s.prose {
@@ -132,7 +133,7 @@ func (s scenario) web(b *testing.B) *web.Web {
 		o.PageBytes, site.TLS = heavyBytes, web.TLSValid
 	}
 	if s.listed {
-		site.Listed = listedURLs
+		site.SitemapPages = listedURLs
 	}
 	o.Sites = web.Uniform(s.domains, site)
 	if s.listed {

@@ -64,7 +64,7 @@ FROM generate_series(1, current_setting('stored.each')::bigint) AS i
 CROSS JOIN host AS h CROSS JOIN generate_series(1, 11) AS k
 ON CONFLICT DO NOTHING;
 
-INSERT INTO url_patterns (domain, pattern, seen, run_id, shared, fingerprints)
+INSERT INTO url_patterns (domain, pattern, seen, run_id, shared_text, fingerprints)
 SELECT h.domain, '/old/N', h.pages, r.id, convert_to(repeat('s', 400), 'UTF8'), convert_to(repeat('f', 800), 'UTF8')
 FROM host AS h CROSS JOIN crawl_runs AS r;
 

@@ -21,8 +21,8 @@ func BenchmarkSubnet(b *testing.B) {
 	}
 }
 
-// BenchmarkSharedAddress measures 90 domains on three addresses, which bound them to three requests a
-// second: what it costs to wait for a place in a queue.
+// BenchmarkSharedAddress measures 90 domains on three addresses, which bound them to three requests
+// a second: what it costs to wait for a place in a queue.
 func BenchmarkSharedAddress(b *testing.B) {
 	run(b, scenario{domains: 90, delay: time.Second, perIP: 30, apart: true, warmUp: 100 * time.Second})
 }

@@ -17,7 +17,8 @@ import (
 const watchedRounds = 3
 
 // BenchmarkWatched measures what it costs to be watched: pages a second, and processor time a page,
-// without it, and with metrics, which are asked for each five seconds, and a page open in a browser.
+// without it, and with metrics, which are asked for each five seconds, and a page open in a
+// browser.
 func BenchmarkWatched(b *testing.B) {
 	bin := binaries(b)
 	for b.Loop() {

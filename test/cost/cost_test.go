@@ -65,11 +65,11 @@ const (
 	lateSlice  = 8 // its pages are 10,501 to 12,000
 )
 
-// TestPage counts what a page costs after 3,000 pages and after 12,000, and compares both
-// with each other and with the budget. Until then Postgres has no statistics, and sessions
-// keep the plans that they made for empty tables, as in a crawl until autovacuum comes.
-// That is how a plan goes wrong and reads more with every page. Then some more pages are
-// crawled with fresh statistics, and may not cost more. The short form counts the first 3,000 pages alone.
+// TestPage counts what a page costs after 3,000 pages and after 12,000, and compares both with each
+// other and with the budget. Until then Postgres has no statistics, and sessions keep the plans
+// that they made for empty tables, as in a crawl until autovacuum comes. That is how a plan goes
+// wrong and reads more with every page. Then some more pages are crawled with fresh statistics, and
+// may not cost more. The short form counts the first 3,000 pages alone.
 func TestPage(t *testing.T) { //nolint:paralleltest // what others allocate would be counted
 	race.SkipSerial(t) // it counts what programs do that users have
 	url := startPostgres(t)

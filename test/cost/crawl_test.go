@@ -47,7 +47,7 @@ func newCrawler(t *testing.T, url string) *crawler {
 	t.Helper()
 	c := &crawler{web: startWeb(t, domains), envs: map[string]*testsuite.TestActivityEnvironment{}}
 	c.store, c.wire = openStore(t, url)
-	c.store.Lockstep(companySize)
+	c.store.SetLockstep(companySize)
 	client, err := fetch.New(fetch.Config{
 		UserAgent: "mosey/test (+https://example.org/bot)", AllowNetworks: []netip.Prefix{c.web.Network()},
 	})
@@ -57,7 +57,7 @@ func newCrawler(t *testing.T, url string) *crawler {
 	c.acts, err = activities.New(activities.Config{
 		Store: c.store, Fetcher: client, Resolver: resolver, Starter: nobody{}, Agent: "mosey",
 		Logger: slog.New(slog.DiscardHandler), Languages: language.New(models.Models{}),
-		Network: network.New(network.Config{Jitter: rand.Float64, Doubt: -1}),
+		Network: network.New(network.Config{Jitter: rand.Float64, DoubtLimit: -1}),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { activities.Wait(c.acts) })

@@ -13,9 +13,9 @@ import (
 	"github.com/mosey-web/mosey/test/up"
 )
 
-// settings make counts repeatable. Nothing runs that comes when the clock says so. After a checkpoint the first change of a block puts
-// all of it into the log, which is no cost of a page: there are no checkpoints, and no whole
-// blocks. What is written need not survive.
+// settings make counts repeatable. Nothing runs that comes when the clock says so. After a
+// checkpoint the first change of a block puts all of it into the log, which is no cost of a page:
+// there are no checkpoints, and no whole blocks. What is written need not survive.
 var set = map[string]string{
 	"autovacuum": "off", "checkpoint_timeout": "1d", "max_wal_size": "64GB", "full_page_writes": "off",
 	"fsync": "off", "track_functions": "all",

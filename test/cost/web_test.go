@@ -29,7 +29,7 @@ const (
 // crawl's first pages and its last are alike.
 func webOf(domains, port int) web.Options {
 	return web.Options{
-		Sites: web.Uniform(domains, web.Site{Plain: true, Onward: true, Pages: endless}),
+		Sites: web.Uniform(domains, web.Site{Plain: true, KnownLinksOnly: true, Pages: endless}),
 		Links: pageLinks, Prose: true, Port: port,
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// backsUpToABucket makes backups of a data directory in a bucket: one that is killed in the middle of
-// an upload, one that the bucket refuses, and two that are whole. It restores the last of them.
+// backsUpToABucket makes backups of a data directory in a bucket: one that is killed in the middle
+// of an upload, one that the bucket refuses, and two that are whole. It restores the last of them.
 func backsUpToABucket(t *testing.T, dir string) {
 	t.Helper()
 	backend := s3mem.New()

@@ -29,8 +29,8 @@ import (
 )
 
 // Every block of commands or SQL in README.md and docs/*.md runs against the synthetic web, or is
-// listed with the reason why it cannot. Each document has a Temporal and a database of its own, and its
-// blocks run in their order.
+// listed with the reason why it cannot. Each document has a Temporal and a database of its own, and
+// its blocks run in their order.
 //
 //nolint:paralleltest,tparallel // the documents share a site, one after the other
 func TestBlocksOfDocuments(t *testing.T) {
@@ -61,8 +61,8 @@ func TestBlocksOfDocuments(t *testing.T) {
 	}
 }
 
-// A person starts a seed with Temporal's own command, as docs/temporal.md has it, and it is crawled. The
-// older command, which Go's module proxy does not have, is given the same.
+// A person starts a seed with Temporal's own command, as docs/temporal.md has it, and it is
+// crawled. The older command, which Go's module proxy does not have, is given the same.
 func TestSeedByTemporalCommand(t *testing.T) {
 	t.Parallel()
 	beside(t)
@@ -116,7 +116,8 @@ func blockPrograms(t *testing.T, client, temporal string) (dir string) {
 	require.NoError(t, programs.Depend())
 	dir = t.TempDir()
 	for name, script := range map[string]string{
-		// Servers run in the background, and a crawl that waits for the next visit of a page ends after a while.
+		// Servers run in the background, and a crawl that waits for the next visit of a page ends after a
+		// while.
 		"mosey": `case " $* " in
 *" up "* | *" serve "*) serve 'Ctrl-C stops' '` + moseyBin + `' "$@" ;;
 " pause run:"*) awake; exec '` + moseyBin + `' "$@" ;;
@@ -129,7 +130,8 @@ nohup "$@" >server.log 2>&1 &
 until grep -q "$text" server.log; do kill -0 $! || { cat server.log; exit 1; }; sleep 0.1; done`,
 		"temporal": `case " $* " in *" update execute "*) awake ;; esac
 exec '` + client + `' "$@" --address ` + temporal,
-		// A run can be paused, and the workflow of a domain takes updates, while there are pages to wait for.
+		// A run can be paused, and the workflow of a domain takes updates, while there are pages to wait
+		// for.
 		"awake": `mosey set run:small-web delay=3s >/dev/null
 mosey resume example.org >/dev/null 2>&1 || true
 mosey set example.org --delay 0s --window '' --max-pages=-1 >/dev/null
@@ -252,8 +254,8 @@ var refusedLines = map[string]string{
 	"mosey images similar d8ae7209ff6d…": "want a file",
 }
 
-// notRun are the blocks that are not run, by the beginning of their names without the document or by
-// their whole names, and why.
+// notRun are the blocks that are not run, by the beginning of their names without the document or
+// by their whole names, and why.
 var notRun = map[string]string{
 	"go ":      "a build, a test or a benchmark, and some need an hour",
 	"git ":     "changes a repository",

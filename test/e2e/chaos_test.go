@@ -41,7 +41,8 @@ const (
 	chaosPatience = 10 * time.Minute
 )
 
-// chaosSpan returns how long processes are killed and frozen, and chaosDeaths how many workers are killed.
+// chaosSpan returns how long processes are killed and frozen, and chaosDeaths how many workers are
+// killed.
 func chaosSpan() time.Duration {
 	return cmp.Or(*chaosDuration, form.Either(70*time.Second, 12*time.Second))
 }

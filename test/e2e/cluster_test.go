@@ -90,7 +90,8 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, err)
 		seeding := c.seed(t, "seed/killed/1", string(input))
 		w := c.worker(t, s, "--timeout", "1s")
-		// The workers die during the seeding, too. The pages would be spent by the time that it has ended.
+		// The workers die during the seeding, too. The pages would be spent by the time that it has
+		// ended.
 		for range kills {
 			want := len(s.Log().Pages()) + 2 + rand.IntN(6)
 			wait.Until(t, func() bool { return len(s.Log().Pages()) >= want }, 3*time.Minute, time.Millisecond)

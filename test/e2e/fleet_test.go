@@ -76,8 +76,8 @@ func most(log web.Log, from, to time.Duration) (n int) {
 	return n
 }
 
-// TestFleetLimit has three workers crawl domains without a delay, while all together may have
-// few requests in flight. The limit changes. The long form kills a worker. The log of the web tells how
+// TestFleetLimit has three workers crawl domains without a delay, while all together may have few
+// requests in flight. The limit changes. The long form kills a worker. The log of the web tells how
 // many requests were in flight.
 func TestFleetLimit(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestFleetLimit(t *testing.T) {
 	}
 	used("three workers", 6)
 	require.LessOrEqual(t, most(s.Log(), 0, time.Since(epoch)), 6, "from the beginning")
-	require.Contains(t, c.mosey(t, "status", fleetRun), "all workers together may have 6 in flight")
+	require.Contains(t, c.mosey(t, "status", fleetRun), "the limit of all workers is 6 in flight")
 	list := c.mosey(t, "workers")
 	require.Contains(t, list, "The fleet may have 6 requests in flight")
 	require.Contains(t, list, "a thin line")

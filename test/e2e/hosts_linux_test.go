@@ -105,7 +105,8 @@ func (h *host) knows(t *testing.T, mac net.HardwareAddr, addrs ...netip.Addr) {
 	}
 }
 
-// cutOff takes the host from the lan: what it sends and what is sent to it vanishes, without a word.
+// cutOff takes the host from the lan: what it sends and what is sent to it vanishes, without a
+// word.
 func (h *host) cutOff(t *testing.T) {
 	t.Helper()
 	require.NoError(t, netlink.LinkSetNoMaster(h.port))

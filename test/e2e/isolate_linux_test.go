@@ -23,9 +23,9 @@ const isolatedVariable = "MOSEY_E2E_ISOLATED"
 //nolint:gochecknoglobals // a constant, but for its type
 var capabilities = []uintptr{12 /* CAP_NET_ADMIN */, 21 /* CAP_SYS_ADMIN */}
 
-// isolate runs a test of this binary in a process with a network of its own. The test may do what it
-// likes there, and the network of the machine is left alone. Root may do so, and other users where
-// the system has user namespaces for them; elsewhere the test is skipped. It returns in the
+// isolate runs a test of this binary in a process with a network of its own. The test may do what
+// it likes there, and the network of the machine is left alone. Root may do so, and other users
+// where the system has user namespaces for them; elsewhere the test is skipped. It returns in the
 // process that is to do the test, and tells others to return. That process gets the variables that
 // prepare returns, which may build what has to be got from elsewhere.
 func isolate(t *testing.T, prepare func() (variable string)) (here bool) {

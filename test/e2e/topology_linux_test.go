@@ -206,8 +206,8 @@ func (o *topology) seedSome(t *testing.T, sites int) {
 	o.unseeded = o.unseeded[sites:]
 }
 
-// await waits until a host does something, and else fails with what is missing. It seeds further sites
-// meanwhile if few are left: the host has requests to make however slow the machine is.
+// await waits until a host does something, and else fails with what is missing. It seeds further
+// sites meanwhile if few are left: the host has requests to make however slow the machine is.
 func (o *topology) await(t *testing.T, missing string, done func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !done(); <-time.After(20 * time.Millisecond) {
@@ -237,10 +237,10 @@ func (o *topology) inFlight(t *testing.T, h *host) {
 	})
 }
 
-// TestTopology runs Mosey on three hosts. One is cut off for a minute in the middle of its
-// requests while a new version is deployed, and another, of that version, loses the web alone. Back again,
-// the first one has to do all the work, and loses the database alone. No promise may be broken
-// and no page lost or charged for it. Most of the test is a wait of three minutes: as long Temporal
+// TestTopology runs Mosey on three hosts. One is cut off for a minute in the middle of its requests
+// while a new version is deployed, and another, of that version, loses the web alone. Back again,
+// the first one has to do all the work, and loses the database alone. No promise may be broken and
+// no page lost or charged for it. Most of the test is a wait of three minutes: as long Temporal
 // leaves domains to a host that does not report. In the short form no host is cut off or loses the
 // web: a worker gives the database up after 30 s, and looks for the web again after ten.
 func TestTopology(t *testing.T) {
@@ -303,7 +303,8 @@ func (o *topology) rejoins(t *testing.T, cutAt time.Time) {
 	t.Logf("the host was cut off for %s", time.Since(cutAt))
 }
 
-// nextVersionOf builds a worker of another version. In the short form it is this one, under another name.
+// nextVersionOf builds a worker of another version. In the short form it is this one, under another
+// name.
 func nextVersionOf(t *testing.T) (bin string) {
 	t.Helper()
 	if testing.Short() {
@@ -312,8 +313,8 @@ func nextVersionOf(t *testing.T) (bin string) {
 	return buildNextVersion(t)
 }
 
-// charged lists the ends of attempts that count against a site. Where the lease of a host that is cut off
-// ends, its attempt is closed as one whose worker died (lost), which no site is blamed for.
+// charged lists the ends of attempts that count against a site. Where the lease of a host that is
+// cut off ends, its attempt is closed as one whose worker died (lost), which no site is blamed for.
 func (o *topology) charged(t *testing.T) string {
 	t.Helper()
 	rows, err := o.pool.Query(t.Context(), `
@@ -325,8 +326,9 @@ func (o *topology) charged(t *testing.T) string {
 	return strings.Join(all, "\n")
 }
 
-// losesWeb has all that the third host sends to the web vanish, until the worker there knows of it and a span
-// longer. A shorter outage looks like trouble of the sites that were requested just then.
+// losesWeb has all that the third host sends to the web vanish, until the worker there knows of it
+// and a span longer. A shorter outage looks like trouble of the sites that were requested just
+// then.
 func (o *topology) losesWeb(t *testing.T, span time.Duration) {
 	t.Helper()
 	const away = "the network of this machine seems to be down"

@@ -80,7 +80,8 @@ func TestUpgrade(t *testing.T) {
 		require.NoError(t, err)
 		return res.GetCount()
 	}
-	// on waits until so many workflows are pinned to a version: a new execution is after its first step.
+	// on waits until so many workflows are pinned to a version: a new execution is after its first
+	// step.
 	on := func(version string, want int) {
 		query := "ExecutionStatus = 'Running' AND TemporalWorkflowVersioningBehavior = 'Pinned' AND " +
 			"TemporalWorkerDeploymentVersion = 'mosey:" + version + "'"

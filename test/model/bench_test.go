@@ -125,7 +125,7 @@ func (g *guarded) Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 }
 
 // Record is where it ends.
-func (g *guarded) Record(ctx context.Context, at crawl.Attempt) (crawl.Recorded, error) {
+func (g *guarded) Record(ctx context.Context, at crawl.Attempt) (crawl.RecordResult, error) {
 	rec, err := g.Store.Record(ctx, at)
 	switch {
 	case err != nil:
@@ -159,12 +159,12 @@ func (g *guarded) Abandon(ctx context.Context, s crawl.Start, id int64, delay ti
 	return g.Store.Abandon(ctx, s, id, delay, spared, why)
 }
 
-// TakeBack is one that counts for nothing.
-func (g *guarded) TakeBack(
+// Withdraw is one that counts for nothing.
+func (g *guarded) Withdraw(
 	ctx context.Context, s crawl.Start, id int64, delay time.Duration, spared bool, why string, robots int64,
 ) error {
 	g.b.answered(g.b.sites.reply(), g.b.now())
-	return g.Store.TakeBack(ctx, s, id, delay, spared, why, robots)
+	return g.Store.Withdraw(ctx, s, id, delay, spared, why, robots)
 }
 
 // rounding is by how much an instant may be off that was handed over in milliseconds.
@@ -202,7 +202,7 @@ func (b *bench) fail(wrong ...string) {
 func callFor[T any](b *bench, workflow string, do func(context.Context, *activities.Activities) (T, error)) (out T, err error) {
 	monitor := b.network
 	if monitor == nil {
-		monitor = network.New(network.Config{Jitter: func() float64 { return 0 }, Patience: 10 * time.Millisecond, Doubt: -1})
+		monitor = network.New(network.Config{Jitter: func() float64 { return 0 }, EvidenceTimeout: 10 * time.Millisecond, DoubtLimit: -1})
 	}
 	acts, err := activities.New(activities.Config{
 		Store: b.store, Fetcher: b.sites, Resolver: b.sites, Starter: b.temporal, Agent: "mosey",

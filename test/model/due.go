@@ -158,7 +158,7 @@ func (w *World) wholeSpent(r *Run, rows Rows) bool {
 // dispatcher has to end it. Work behind a pause keeps it running.
 func (w *World) MustEnd(r *Run, rows Rows) bool {
 	set := r.Settings
-	if set.Stays() || r.Status != crawl.RunRunning {
+	if set.WaitsWhenDone() || r.Status != crawl.RunRunning {
 		return false
 	}
 	spent := w.wholeSpent(r, rows)

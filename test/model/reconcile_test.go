@@ -19,13 +19,13 @@ func (b *bench) compared() error {
 		if b.temporal.away {
 			return nil
 		}
-		if err := b.reconciler.Look(b.ctx); err != nil {
+		if err := b.reconciler.Pass(b.ctx); err != nil {
 			return err
 		}
-		if len(b.ready()) > 0 || n > 0 && !b.reconciler.Doubts() {
+		if len(b.ready()) > 0 || n > 0 && !b.reconciler.HasUnconfirmed() {
 			return nil
 		}
-		if err := b.pass(b.ctx, reconcile.Every); err != nil {
+		if err := b.pass(b.ctx, reconcile.Interval); err != nil {
 			return err
 		}
 	}
@@ -46,13 +46,13 @@ func (o ownRows) ReleaseDomains(ctx context.Context, domains []string) ([]string
 	return o.place.ReleaseDomains(ctx, domains)
 }
 
-func (o ownRows) RunsWanting(ctx context.Context, grace time.Duration) ([]string, error) {
-	names, err := o.place.RunsWanting(ctx, grace)
+func (o ownRows) RunsWithWork(ctx context.Context, grace time.Duration) ([]string, error) {
+	names, err := o.place.RunsWithWork(ctx, grace)
 	return among(names, o.runs), err
 }
 
-func (o ownRows) RunsLive(ctx context.Context) ([]string, error) {
-	names, err := o.place.RunsLive(ctx)
+func (o ownRows) LiveRuns(ctx context.Context) ([]string, error) {
+	names, err := o.place.LiveRuns(ctx)
 	return among(names, o.runs), err
 }
 
@@ -89,8 +89,8 @@ func (c *cluster) running(prefix string) (names []string, err error) {
 	return names, nil
 }
 
-// DomainRuns reports whether a domain has a workflow.
-func (c *cluster) DomainRuns(_ context.Context, domain string) (bool, error) {
+// IsDomainRunning reports whether a domain has a workflow.
+func (c *cluster) IsDomainRunning(_ context.Context, domain string) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.flows[crawl.DomainWorkflowID(domain)] != nil, nil

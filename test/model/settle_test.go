@@ -66,7 +66,7 @@ func (b *bench) calm() bool {
 		return false
 	}
 	for _, r := range b.world.Runs {
-		stands := r.Settings.Stays()
+		stands := r.Settings.WaitsWhenDone()
 		if r.Status == crawl.RunRunning && !stands || len(r.Owed()) > 0 {
 			return false
 		}
@@ -296,7 +296,7 @@ func (b *bench) recrawled() error {
 	b.world.Now = rows.Now
 	b.fail(b.world.Recrawlable(rows)...)
 	for _, name := range b.runs {
-		if r := b.world.Runs[name]; r != nil && b.last.Runs[name].Status != "" && r.Settings.Stays() && r.Status == crawl.RunRunning {
+		if r := b.world.Runs[name]; r != nil && b.last.Runs[name].Status != "" && r.Settings.WaitsWhenDone() && r.Status == crawl.RunRunning {
 			if err := b.set(name, []string{"when_done=end"}); err != nil {
 				return err
 			}
@@ -349,7 +349,7 @@ func (b *bench) goesOn(run string) {
 
 // looked counts the looks of a dispatcher at a run that has nothing left.
 func (b *bench) looked(run string) {
-	if r := b.world.Runs[run]; r == nil || r.Settings.Stays() {
+	if r := b.world.Runs[run]; r == nil || r.Settings.WaitsWhenDone() {
 		return
 	}
 	rows, err := b.rows(b.ctx)

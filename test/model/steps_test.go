@@ -80,7 +80,7 @@ func (b *bench) apply(step string) error {
 	case "refuse":
 		b.temporal.refuse++
 	case "outage":
-		b.network = network.New(network.Config{Jitter: func() float64 { return 0 }, Patience: time.Millisecond})
+		b.network = network.New(network.Config{Jitter: func() float64 { return 0 }, EvidenceTimeout: time.Millisecond})
 	case "terminate":
 		if ids := b.temporal.ids(); len(ids) > 0 {
 			b.trace("  of %s", ids[number(args)%len(ids)])

@@ -105,7 +105,7 @@ func wholeCases(changing changes, reading reads) {
 	reading["Images"] = func(t *testing.T, s *db.Store) {
 		ctx := t.Context()
 		for _, domain := range []string{"", site(sitePlain)} {
-			_, err := s.Images(ctx, report.ImageFilter{Domain: domain, Most: 20})
+			_, err := s.Images(ctx, report.ImageFilter{Domain: domain, Limit: 20})
 			require.NoError(t, err)
 		}
 		for _, alike := range []bool{false, true} {

@@ -108,7 +108,7 @@ func (l *loader) page(ctx context.Context, domain string, facts crawl.Facts) (cr
 	ask := l.reader.Crawl(facts, decide.Decision{Run: run, Crawl: c}, u)
 	start := ask.Start
 	start.Domain, start.Shared = domain, []crawl.SharedSlot{}
-	start.Hold, start.Span, start.Claim = crawl.Millis(time.Minute), crawl.Millis(time.Minute), crawl.Millis(time.Minute)
+	start.SlotHold, start.MaxDuration, start.ClaimDuration = crawl.Millis(time.Minute), crawl.Millis(time.Minute), crawl.Millis(time.Minute)
 	lease, err := l.store.Begin(ctx, start)
 	if err != nil {
 		return facts, err

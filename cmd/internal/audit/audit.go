@@ -20,15 +20,15 @@ type Store interface {
 }
 
 const (
-	// oldestCopy is twice the longest life of a robots.txt (RFC 9309 §2.4). A copy holds for one
+	// maxCopyAge is twice the longest life of a robots.txt (RFC 9309 §2.4). A copy holds for one
 	// life, and for another while the file is unreadable.
-	oldestCopy = 48 * time.Hour
+	maxCopyAge = 48 * time.Hour
 	// expiryGrace is the allowed delay after expiry, because a decided request waits for its slot.
 	expiryGrace = time.Minute
-	// violationsShown bounds the listed robots violations.
-	violationsShown = 20
-	// readingsKept bounds the cached readings.
-	readingsKept = 1000
+	// maxListedViolations bounds the listed robots violations.
+	maxListedViolations = 20
+	// maxCachedReadings bounds the cached readings.
+	maxCachedReadings = 1000
 )
 
 // Run audits all rows, or one run if runID is not nil.
@@ -44,12 +44,12 @@ func Run(ctx context.Context, store Store, runID *int64) (report.Audit, error) {
 			return nil
 		}
 		a.RobotsChecked++
-		what, err := j.fault(ctx, p)
-		if err != nil || what == "" {
+		breach, err := j.breach(ctx, p)
+		if err != nil || breach == "" {
 			return err
 		}
-		if a.RobotsViolations++; a.RobotsViolations <= violationsShown {
-			a.Violations = append(a.Violations, report.Violation{Kind: "robots", Key: p.URL, At: p.StartedAt, What: what})
+		if a.RobotsViolations++; a.RobotsViolations <= maxListedViolations {
+			a.Violations = append(a.Violations, report.Violation{Kind: "robots", Key: p.URL, At: p.StartedAt, Description: breach})
 		}
 		return nil
 	})
@@ -67,15 +67,15 @@ type judge struct {
 	readings map[version]reading
 }
 
-// fault describes how a request broke the robots.txt known at its time; empty if it did not.
-func (j *judge) fault(ctx context.Context, p report.AuditedPage) (string, error) {
+// breach describes how a request broke the robots.txt known at its time; empty if it did not.
+func (j *judge) breach(ctx context.Context, p report.AuditedPage) (string, error) {
 	age := p.StartedAt.Sub(time.UnixMicro(p.Fetched))
 	switch {
 	case p.Verdict == crawl.RobotsUnknown:
 		return "requested without a robots.txt", nil
 	case age < 0:
 		return "requested before its robots.txt was", nil
-	case age > oldestCopy+expiryGrace:
+	case age > maxCopyAge+expiryGrace:
 		return fmt.Sprintf("requested %s after its robots.txt was read", age.Round(time.Second)), nil
 	case p.Verdict == crawl.RobotsAllowAll:
 		return "", nil
@@ -104,12 +104,12 @@ func (j *judge) readingOf(ctx context.Context, p report.AuditedPage) (reading, e
 	if err != nil {
 		return reading{}, err
 	}
-	if len(j.readings) >= readingsKept {
+	if len(j.readings) >= maxCachedReadings {
 		clear(j.readings)
 	}
-	r := read([]byte(text.Rules), "*")
+	r := parseRobots([]byte(text.Rules), "*")
 	if text.Body != nil {
-		r = read(text.Body, p.Agent)
+		r = parseRobots(text.Body, p.Agent)
 	}
 	j.readings[v] = r
 	return r, nil

@@ -127,7 +127,7 @@ func TestRun(t *testing.T) {
 		require.EqualValues(t, 1, got.Domains.Violations)
 		require.Len(t, got.Violations, 1)
 		require.Equal(t, "a.example", got.Violations[0].Key)
-		require.Contains(t, got.Violations[0].What, "requested 9000 ms after the last request, want 10000 ms (delay)")
+		require.Contains(t, got.Violations[0].Description, "requested 9000 ms after the last request, want 10000 ms (delay)")
 	})
 
 	t.Run("KeepsDomainsApartAndAddressesTogether", func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestRobots(t *testing.T) {
 				return
 			}
 			require.EqualValues(t, 1, got.RobotsViolations)
-			require.Contains(t, got.Violations[0].What, c.want)
+			require.Contains(t, got.Violations[0].Description, c.want)
 		})
 	}
 }
@@ -249,7 +249,7 @@ func TestFaultOfTheMatcherShows(t *testing.T) {
 			// it is stored, confirmed by a 304, and read again as it was
 			save := func(r crawl.Robots) crawl.Robots {
 				r.Origin, r.Domain, r.Agent, r.Verdict = origin, "a.example", "mosey", crawl.RobotsRules
-				r.Fresh = crawl.Millis(24 * time.Hour)
+				r.Lifetime = crawl.Millis(24 * time.Hour)
 				_, err := h.store.SaveRobots(t.Context(), r)
 				require.NoError(t, err)
 				stored, err := h.store.Robots(t.Context(), origin)
@@ -265,7 +265,7 @@ func TestFaultOfTheMatcherShows(t *testing.T) {
 			got := h.audit()
 			require.EqualValues(t, 2, got.RobotsChecked)
 			require.EqualValues(t, 1, got.RobotsViolations)
-			require.Equal(t, "disallowed by robots.txt "+c.want, got.Violations[0].What)
+			require.Equal(t, "disallowed by robots.txt "+c.want, got.Violations[0].Description)
 			require.Equal(t, origin+c.forbidden, got.Violations[0].Key)
 		})
 	}

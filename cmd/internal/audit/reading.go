@@ -27,13 +27,13 @@ type rule struct {
 }
 
 const (
-	// readMost bounds the bytes read of a file (RFC 9309 §2.5), and lineMost of a line.
-	readMost = 500 << 10
-	lineMost = 16 << 10
+	// maxFileBytes bounds the bytes read of a file (RFC 9309 §2.5), and maxLineBytes of a line.
+	maxFileBytes = 500 << 10
+	maxLineBytes = 16 << 10
 )
 
-func read(body []byte, token string) reading {
-	var ours, all []rule
+func parseRobots(body []byte, token string) reading {
+	var ownRules, all []rule
 	var agents []string // of the next rule
 	named, inAgents := false, false
 	for i, line := range split(body) {
@@ -48,9 +48,9 @@ func read(body []byte, token string) reading {
 			named = named || agent != "" && strings.EqualFold(agent, token)
 		case "allow", "disallow":
 			inAgents = false
-			rules := rulesOf(field == "allow", value, i+1)
+			rules := lineRules(field == "allow", value, i+1)
 			if slices.ContainsFunc(agents, func(a string) bool { return a != "" && strings.EqualFold(a, token) }) {
-				ours = append(ours, rules...)
+				ownRules = append(ownRules, rules...)
 			}
 			if slices.Contains(agents, "*") {
 				all = append(all, rules...)
@@ -58,7 +58,7 @@ func read(body []byte, token string) reading {
 		}
 	}
 	if named {
-		return reading{ours}
+		return reading{ownRules}
 	}
 	return reading{all}
 }
@@ -92,17 +92,17 @@ func (r reading) forbids(target string) string {
 
 // split splits a file into lines, up to the limits. It drops a line across the file's limit.
 func split(body []byte) []string {
-	cut := len(body) > readMost
+	truncated := len(body) > maxFileBytes
 	next := byte('\n')
-	if cut {
-		next, body = body[readMost], body[:readMost]
+	if truncated {
+		next, body = body[maxFileBytes], body[:maxFileBytes]
 	}
 	text := string(body)
 	switch {
 	case strings.HasPrefix(text, "\xff\xfe"):
-		text = wide(body[2:], binary.LittleEndian)
+		text = decodeUTF16(body[2:], binary.LittleEndian)
 	case strings.HasPrefix(text, "\xfe\xff"):
-		text = wide(body[2:], binary.BigEndian)
+		text = decodeUTF16(body[2:], binary.BigEndian)
 	default:
 		for _, octet := range []string{"\xef", "\xbb", "\xbf"} {
 			if !strings.HasPrefix(text, octet) {
@@ -112,16 +112,16 @@ func split(body []byte) []string {
 		}
 	}
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
-	if cut && next != '\n' && next != '\r' {
+	if truncated && next != '\n' && next != '\r' {
 		lines = lines[:len(lines)-1]
 	}
 	for i, line := range lines {
-		lines[i] = line[:min(len(line), lineMost)]
+		lines[i] = line[:min(len(line), maxLineBytes)]
 	}
 	return lines
 }
 
-func wide(body []byte, order binary.ByteOrder) string {
+func decodeUTF16(body []byte, order binary.ByteOrder) string {
 	units := make([]uint16, 0, len(body)/2)
 	for ; len(body) > 1; body = body[2:] {
 		units = append(units, order.Uint16(body))
@@ -139,8 +139,8 @@ func field(line string) (name, value string) {
 	line, _, _ = strings.Cut(line, "#")
 	known := func(name string) string {
 		name = strings.ToLower(trim(name))
-		if right, found := misspelled[name]; found {
-			return right
+		if corrected, found := misspelled[name]; found {
+			return corrected
 		}
 		return name
 	}
@@ -163,7 +163,7 @@ func field(line string) (name, value string) {
 func trim(s string) string {
 	drop := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	for {
-		was := s
+		before := s
 		s = strings.TrimFunc(s, drop)
 		// a Latin-1 no-break space, which is invalid UTF-8
 		if r := []rune(s); len(r) > 0 && r[0] == unicode.ReplacementChar {
@@ -172,7 +172,7 @@ func trim(s string) string {
 		if r := []rune(s); len(r) > 0 && r[len(r)-1] == unicode.ReplacementChar {
 			s = strings.TrimSuffix(s, "\xa0")
 		}
-		if s == was {
+		if s == before {
 			return s
 		}
 	}
@@ -190,10 +190,10 @@ func productToken(value string) string {
 	return value
 }
 
-// rulesOf returns the rules of a line. It is compared in one percent-encoded form, as in the RFC. A
-// Disallow is also compared as written, as Google does, and with a "%" outside an escape as the
+// lineRules returns the rules of a line. It is compared in one percent-encoded form, as in the RFC.
+// A Disallow is also compared as written, as Google does, and with a "%" outside an escape as the
 // beginning of any escape.
-func rulesOf(allow bool, value string, line int) []rule {
+func lineRules(allow bool, value string, line int) []rule {
 	switch {
 	case value == "":
 		return nil
@@ -262,14 +262,14 @@ func matches(pattern, path string) bool {
 		case pattern[i] == '*':
 			first := at[0]
 			at = at[:0]
-			for place := first; place <= len(path); place++ {
-				at = append(at, place)
+			for position := first; position <= len(path); position++ {
+				at = append(at, position)
 			}
 		default:
 			next := at[:0]
-			for _, place := range at {
-				if place < len(path) && path[place] == pattern[i] {
-					next = append(next, place+1)
+			for _, position := range at {
+				if position < len(path) && path[position] == pattern[i] {
+					next = append(next, position+1)
 				}
 			}
 			if at = next; len(at) == 0 {

@@ -71,7 +71,7 @@ func TestReadingAgreesWithTheCrawlers(t *testing.T) {
 			continue
 		}
 		judged++
-		why := read(c.body(), c.UserAgent).forbids(target)
+		why := parseRobots(c.body(), c.UserAgent).forbids(target)
 		require.Equal(t, decides(c.body(), c.UserAgent, target), why == "", "case %s: %s", c.ID, why)
 	}
 	require.Greater(t, judged, 600)
@@ -92,7 +92,7 @@ func TestNotLaxerThanGoogle(t *testing.T) {
 				continue
 			}
 			forbidden++
-			if decides(c.body(), c.UserAgent, target) || read(c.body(), c.UserAgent).forbids(target) == "" {
+			if decides(c.body(), c.UserAgent, target) || parseRobots(c.body(), c.UserAgent).forbids(target) == "" {
 				laxer = append(laxer, c.ID)
 			}
 		}
@@ -113,7 +113,7 @@ func TestNotLaxerThanGoogle(t *testing.T) {
 				continue // is as long as "*" for us
 			}
 			body := "User-agent: *\nAllow: /a\nDisallow: " + pattern + "\n"
-			crawler, audit := robots.Parse([]byte(body)).Rules("mosey"), read([]byte(body), "mosey")
+			crawler, audit := robots.Parse([]byte(body)).Rules("mosey"), parseRobots([]byte(body), "mosey")
 			for _, path := range paths {
 				allowed := crawler.Decide(path).Allowed
 				// compared here, as so many calls of require are slow
@@ -156,7 +156,7 @@ func FuzzReading(f *testing.F) {
 		if !ok || len(body) > 4000 {
 			t.Skip("no input: not a target, or too long for the slow reading")
 		}
-		why := read(body, "mosey").forbids(target)
+		why := parseRobots(body, "mosey").forbids(target)
 		if allowed := decides(body, "mosey", target); allowed != (why == "") {
 			require.Fail(t, "the readings differ", "%q on %s: %t, %q", body, target, allowed, why)
 		}

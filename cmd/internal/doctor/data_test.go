@@ -26,7 +26,7 @@ func TestHalved(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "c", "slow", "e", "f", "g"}
 	var done []string
-	slow, err := halved(t.Context(), names, func(some []string) error {
+	slow, err := callInHalves(t.Context(), names, func(some []string) error {
 		if slices.Contains(some, "slow") {
 			return context.DeadlineExceeded
 		}
@@ -39,7 +39,7 @@ func TestHalved(t *testing.T) {
 
 	broken := errors.New("broken")
 	calls := 0
-	_, err = halved(t.Context(), names, func([]string) error { calls++; return broken })
+	_, err = callInHalves(t.Context(), names, func([]string) error { calls++; return broken })
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, 1, calls)
 }

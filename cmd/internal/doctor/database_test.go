@@ -24,16 +24,16 @@ func TestADatabaseThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	_, err := db.Open(t.Context(), "postgres://nobody@127.0.0.1:1/mosey")
 	require.Error(t, err)
-	p := &Patient{NoStore: err}
+	p := &Target{NoStore: err}
 	requireFinding(t, p.look(t, "database"), Fault, "127.0.0.1:1", "DATABASE_URL")
 	requireFinding(t, p.look(t, "schema"), Skipped, "no database")
-	p = &Patient{NoStore: fmt.Errorf("%w pools transactions", db.ErrPooler)}
+	p = &Target{NoStore: fmt.Errorf("%w pools transactions", db.ErrPooler)}
 	requireFinding(t, p.look(t, "database"), Fault, "pools transactions", "docs/operations.md")
 }
 
 func TestADatabaseWithoutSchema(t *testing.T) {
 	t.Parallel()
-	p := patientOf(t, dbtest.Bare(t))
+	p := patientOf(t, dbtest.UnmigratedURL(t))
 	requireFinding(t, p.look(t, "schema"), Fault, "schema version 0", "mosey migrate")
 	requireFinding(t, p.look(t, "indexes"), Skipped, "schema")
 	requireFine(t, p.look(t, "database"))
@@ -58,7 +58,7 @@ func TestRights(t *testing.T) {
 	owner, err := db.OpenOwner(t.Context(), url)
 	require.NoError(t, err)
 	defer owner.Close()
-	requireFinding(t, (&Patient{Store: owner}).look(t, "rights"), Warning, "may delete history", "GRANT mosey_worker")
+	requireFinding(t, (&Target{Store: owner}).look(t, "rights"), Warning, "may delete history", "GRANT mosey_worker")
 }
 
 func TestSettings(t *testing.T) {
@@ -74,8 +74,8 @@ func TestSettings(t *testing.T) {
 	requireFinding(t, found, Fault, "default_transaction_isolation is serializable", " RESET default_transaction_isolation")
 	requireFinding(t, found, Warning, "lock_timeout is 5000")
 	requireFinding(t, found, Warning, "work_mem is 64 × kB")
-	require.Empty(t, setting{wrong: below(4 << 20)}.judge(db.ServerSetting{Value: "4096", Unit: "kB"}))
-	requireFinding(t, setting{name: "shared_buffers", wrong: below(128 << 20), severity: Warning, want: "'256MB'", restart: true}.
+	require.Empty(t, setting{isWrong: isBelow(4 << 20)}.judge(db.ServerSetting{Value: "4096", Unit: "kB"}))
+	requireFinding(t, setting{name: "shared_buffers", isWrong: isBelow(128 << 20), severity: Warning, want: "'256MB'", restart: true}.
 		judge(db.ServerSetting{Value: "1024", Unit: "8kB"}), Warning, "shared_buffers", "then restart Postgres")
 }
 
@@ -89,13 +89,13 @@ func TestClocks(t *testing.T) {
 
 func TestConnectionsAndAge(t *testing.T) {
 	t.Parallel()
-	requireFinding(t, judgeSessions(db.Sessions{Open: 90, Most: 100, Reserved: 3}), Warning, "90 of 100", "max_connections = 200",
+	requireFinding(t, judgeSessions(db.Sessions{Open: 90, Limit: 100, Reserved: 3}), Warning, "90 of 100", "max_connections = 200",
 		"pool_max_conns")
-	requireFinding(t, judgeSessions(db.Sessions{Open: 9, Most: 100, Longest: 3 * time.Hour, Pid: 7}), Warning, "3h0m",
+	requireFinding(t, judgeSessions(db.Sessions{Open: 9, Limit: 100, OldestTransaction: 3 * time.Hour, Pid: 7}), Warning, "3h0m",
 		"pg_terminate_backend(7)")
-	requireFinding(t, judgeAge(100, 200_000_000), OK)
-	requireFinding(t, judgeAge(400_000_000, 200_000_000), Warning, "VACUUM (FREEZE)")
-	requireFinding(t, judgeAge(1_900_000_000, 200_000_000), Fault, "VACUUM (FREEZE)")
+	requireFinding(t, judgeTransactionAge(100, 200_000_000), OK)
+	requireFinding(t, judgeTransactionAge(400_000_000, 200_000_000), Warning, "VACUUM (FREEZE)")
+	requireFinding(t, judgeTransactionAge(1_900_000_000, 200_000_000), Fault, "VACUUM (FREEZE)")
 }
 
 func TestStatisticsAreRepaired(t *testing.T) {

@@ -59,9 +59,9 @@ type Check struct {
 	// About describes the check in the documentation and in --help.
 	About string
 
-	look func(context.Context, *Patient) ([]Finding, error)
+	run func(context.Context, *Target) ([]Finding, error)
 	// repair fixes the findings and returns a description; nil means that only people can.
-	repair func(context.Context, *Patient) (string, error)
+	repair func(context.Context, *Target) (string, error)
 }
 
 // Repairs reports whether the check can repair its findings.
@@ -73,8 +73,8 @@ type Port struct {
 	For    string
 }
 
-// Patient is the subject of the checks.
-type Patient struct {
+// Target is the subject of the checks.
+type Target struct {
 	Environ wiring.Env
 	// DataDir is the data directory; empty if the environment names both servers.
 	DataDir string
@@ -96,7 +96,7 @@ type Patient struct {
 	Progress func(string)
 
 	// page is the page about the crawler, once fetched.
-	page *answer
+	page *pageResponse
 }
 
 // ErrAbsent reports a harmless absence: nothing was crawled yet, or Mosey is not running.
@@ -108,42 +108,42 @@ func (e absentError) Error() string   { return string(e) }
 func (absentError) Is(err error) bool { return err == ErrAbsent }
 
 // Absent returns an ErrAbsent with a reason.
-func Absent(why string) error { return absentError(why) }
+func Absent(reason string) error { return absentError(reason) }
 
-// patience bounds a check, except data checks, which are bounded by steps.
-const patience = 10 * time.Second
+// checkTimeout bounds a check, except data checks, which are bounded by steps.
+const checkTimeout = 10 * time.Second
 
 // All returns the checks in their order.
 func All() []Check {
 	return slices.Concat(machineChecks(), networkChecks(), identityChecks(), databaseChecks(), temporalChecks(), dataChecks())
 }
 
-func of(part Part, checks []Check) []Check {
+func setPart(part Part, checks []Check) []Check {
 	for i := range checks {
 		checks[i].Part = part
 	}
 	return checks
 }
 
-// with returns the function of a check of a value, which is skipped without that value.
-func with[T any](
-	get func(*Patient, context.Context) (T, error), look func(context.Context, T) ([]Finding, error),
-) func(context.Context, *Patient) ([]Finding, error) {
-	return func(ctx context.Context, p *Patient) ([]Finding, error) {
+// checkWith returns the function of a check of a value, which is skipped without that value.
+func checkWith[T any](
+	get func(*Target, context.Context) (T, error), run func(context.Context, T) ([]Finding, error),
+) func(context.Context, *Target) ([]Finding, error) {
+	return func(ctx context.Context, p *Target) ([]Finding, error) {
 		x, err := get(p, ctx)
 		if err != nil {
 			return nil, err
 		}
-		return look(ctx, x)
+		return run(ctx, x)
 	}
 }
 
-// read is with for a check of rows.
-func read[T any](
-	get func(*Patient, context.Context) (*db.Store, error),
+// checkRows is with for a check of rows.
+func checkRows[T any](
+	get func(*Target, context.Context) (*db.Store, error),
 	rows func(*db.Store, context.Context) (T, error), judge func(T) []Finding,
-) func(context.Context, *Patient) ([]Finding, error) {
-	return with(get, func(ctx context.Context, store *db.Store) ([]Finding, error) {
+) func(context.Context, *Target) ([]Finding, error) {
+	return checkWith(get, func(ctx context.Context, store *db.Store) ([]Finding, error) {
 		x, err := rows(store, ctx)
 		if err != nil {
 			return nil, err
@@ -170,37 +170,37 @@ func Named(names []string, parts ...Part) (checks []Check, err error) {
 	}), nil
 }
 
-// OfIdentity returns the checks of the published identity.
-func OfIdentity() []Check {
+// IdentityChecks returns the checks of the published identity.
+func IdentityChecks() []Check {
 	return slices.Concat(identityChecks(), slices.DeleteFunc(networkChecks(), func(c Check) bool { return c.Name != signatureCheck }))
 }
 
 // Examine runs checks and reports the findings of each, at least one a check. With mend it repairs
 // them if possible, and checks again. It ends early with its context.
-func Examine(ctx context.Context, p *Patient, checks []Check, mend bool, tell func(Check, []Finding)) error {
+func Examine(ctx context.Context, p *Target, checks []Check, repair bool, report func(Check, []Finding)) error {
 	for _, c := range checks {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		found := c.examine(ctx, p)
-		if mend && c.repair != nil && slices.ContainsFunc(found, Finding.wrong) {
-			found = c.mend(ctx, p, found)
+		if repair && c.repair != nil && slices.ContainsFunc(found, Finding.isProblem) {
+			found = c.repairFindings(ctx, p, found)
 		}
-		tell(c, found)
+		report(c, found)
 	}
 	return nil
 }
 
-func (f Finding) wrong() bool { return f.Severity == Warning || f.Severity == Fault }
+func (f Finding) isProblem() bool { return f.Severity == Warning || f.Severity == Fault }
 
 // examine runs one check. Its error becomes a finding.
-func (c Check) examine(ctx context.Context, p *Patient) []Finding {
-	found, err := c.bounded(ctx, p)
+func (c Check) examine(ctx context.Context, p *Target) []Finding {
+	found, err := c.runWithTimeout(ctx, p)
 	switch {
 	case errors.Is(err, ErrAbsent):
 		found = append(found, Finding{Severity: Skipped, Found: err.Error()})
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		found = append(found, Finding{Severity: Skipped, Found: "timeout after " + patience.String() + ": " + err.Error()})
+		found = append(found, Finding{Severity: Skipped, Found: "timeout after " + checkTimeout.String() + ": " + err.Error()})
 	case err != nil:
 		found = append(found, Finding{Severity: Skipped, Found: "check failed: " + err.Error()})
 	case len(found) == 0:
@@ -212,28 +212,29 @@ func (c Check) examine(ctx context.Context, p *Patient) []Finding {
 	return found
 }
 
-func (c Check) bounded(ctx context.Context, p *Patient) ([]Finding, error) {
+func (c Check) runWithTimeout(ctx context.Context, p *Target) ([]Finding, error) {
 	if c.Part != Data {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, patience)
+		ctx, cancel = context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 	}
-	return c.look(ctx, p)
+	return c.run(ctx, p)
 }
 
-// mend repairs the findings. It returns them marked as repaired, or the findings that remain.
-func (c Check) mend(ctx context.Context, p *Patient, found []Finding) []Finding {
-	did, err := c.repair(ctx, p)
+// repairFindings repairs the findings. It returns them marked as repaired, or the findings that
+// remain.
+func (c Check) repairFindings(ctx context.Context, p *Target, found []Finding) []Finding {
+	repairSummary, err := c.repair(ctx, p)
 	if err != nil {
 		return append(found, Finding{Check: c.Name, Severity: Fault, Found: "repair failed: " + err.Error()})
 	}
-	again := c.examine(ctx, p)
-	if slices.ContainsFunc(again, Finding.wrong) {
-		return again
+	remaining := c.examine(ctx, p)
+	if slices.ContainsFunc(remaining, Finding.isProblem) {
+		return remaining
 	}
 	for i := range found {
-		if found[i].wrong() {
-			found[i].Severity, found[i].Remedy, found[i].Repaired = Note, "", did
+		if found[i].isProblem() {
+			found[i].Severity, found[i].Remedy, found[i].Repaired = Note, "", repairSummary
 		}
 	}
 	return found
@@ -253,22 +254,22 @@ func Faults(found []Finding) (faults, warnings int) {
 	return faults, warnings
 }
 
-func one(s Severity, remedy, format string, args ...any) []Finding {
+func newFinding(s Severity, remedy, format string, args ...any) []Finding {
 	return []Finding{{Severity: s, Found: fmt.Sprintf(format, args...), Remedy: remedy}}
 }
 
-func fine(format string, args ...any) []Finding { return one(OK, "", format, args...) }
+func okFinding(format string, args ...any) []Finding { return newFinding(OK, "", format, args...) }
 
-// orFine returns the findings, or a finding of OK if there are no findings.
-func orFine(found []Finding, format string, args ...any) []Finding {
+// findingsOrOK returns the findings, or a finding of OK if there are no findings.
+func findingsOrOK(found []Finding, format string, args ...any) []Finding {
 	if len(found) > 0 {
 		return found
 	}
-	return fine(format, args...)
+	return okFinding(format, args...)
 }
 
 // store returns the database, or an error that skips a check.
-func (p *Patient) store(context.Context) (*db.Store, error) {
+func (p *Target) store(context.Context) (*db.Store, error) {
 	if p.Store != nil {
 		return p.Store, nil
 	}

@@ -18,16 +18,16 @@ import (
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // patientOf is a patient with a database, opened as a worker does.
-func patientOf(t *testing.T, url string) *Patient {
+func patientOf(t *testing.T, url string) *Target {
 	t.Helper()
 	store, err := db.Open(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	return &Patient{Store: store, DatabaseURL: url, NoTemporal: Absent("none"), Progress: func(string) {}}
+	return &Target{Store: store, DatabaseURL: url, NoTemporal: Absent("none"), Progress: func(string) {}}
 }
 
 // exec changes the database with all rights.
-func (p *Patient) exec(t *testing.T, sql string, args ...any) {
+func (p *Target) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	owner, err := db.OpenOwner(t.Context(), p.DatabaseURL)
 	require.NoError(t, err)
@@ -37,9 +37,9 @@ func (p *Patient) exec(t *testing.T, sql string, args ...any) {
 }
 
 // look makes one check.
-func (p *Patient) look(t *testing.T, name string) []Finding { return p.examine(t, name, false) }
+func (p *Target) look(t *testing.T, name string) []Finding { return p.examine(t, name, false) }
 
-func (p *Patient) examine(t *testing.T, name string, mend bool) (all []Finding) {
+func (p *Target) examine(t *testing.T, name string, mend bool) (all []Finding) {
 	t.Helper()
 	checks, err := Named([]string{name})
 	require.NoError(t, err)
@@ -93,13 +93,13 @@ func TestChecksAreDeclared(t *testing.T) {
 func TestEachCheckSaysSomething(t *testing.T) {
 	t.Parallel()
 	checks := []Check{
-		{Name: "broken", look: func(context.Context, *Patient) ([]Finding, error) { return nil, errors.New("out of order") }},
-		{Name: "silent", look: func(context.Context, *Patient) ([]Finding, error) { return nil, nil }},
-		{Name: "absent", look: func(context.Context, *Patient) ([]Finding, error) { return nil, Absent("nobody is here") }},
-		{Name: "good", look: func(context.Context, *Patient) ([]Finding, error) { return fine("yes"), nil }},
+		{Name: "broken", run: func(context.Context, *Target) ([]Finding, error) { return nil, errors.New("out of order") }},
+		{Name: "silent", run: func(context.Context, *Target) ([]Finding, error) { return nil, nil }},
+		{Name: "absent", run: func(context.Context, *Target) ([]Finding, error) { return nil, Absent("nobody is here") }},
+		{Name: "good", run: func(context.Context, *Target) ([]Finding, error) { return okFinding("yes"), nil }},
 	}
 	var all []Finding
-	require.NoError(t, Examine(t.Context(), &Patient{}, checks, false, func(_ Check, f []Finding) { all = append(all, f...) }))
+	require.NoError(t, Examine(t.Context(), &Target{}, checks, false, func(_ Check, f []Finding) { all = append(all, f...) }))
 	require.Equal(t, []Finding{
 		{Check: "broken", Severity: Skipped, Found: "check failed: out of order"},
 		{Check: "silent", Severity: Skipped, Found: "no data to check"},
@@ -108,14 +108,14 @@ func TestEachCheckSaysSomething(t *testing.T) {
 	}, all)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, Examine(ctx, &Patient{}, checks, false, nil), context.Canceled)
+	require.ErrorIs(t, Examine(ctx, &Target{}, checks, false, nil), context.Canceled)
 }
 
 // Before there is anything, the machine is looked at, and nothing is wrong or made.
 func TestAFreshMachine(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(freshDir(t), "data")
-	p := &Patient{DataDir: dir, NoStore: Absent("nothing yet"), NoTemporal: Absent("none")}
+	p := &Target{DataDir: dir, NoStore: Absent("nothing yet"), NoTemporal: Absent("none")}
 	checks, err := Named(nil, Data)
 	require.NoError(t, err)
 	checks = slices.DeleteFunc(checks, func(c Check) bool { return c.Part == Network }) // it may have none

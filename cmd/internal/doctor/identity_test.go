@@ -18,7 +18,8 @@ import (
 	"github.com/mosey-web/mosey/test/zone"
 )
 
-// host is where a crawler tells who it is: real servers of HTTP and DNS. A test changes what is at a path.
+// host is where a crawler tells who it is: real servers of HTTP and DNS. A test changes what is at
+// a path.
 type host struct {
 	url  string
 	zone *zone.Server
@@ -92,8 +93,8 @@ func serves(kind string, body []byte) func(http.ResponseWriter, *http.Request) {
 }
 
 // patient is one who says that he is that crawler.
-func (h *host) patient() *Patient {
-	return &Patient{
+func (h *host) patient() *Target {
+	return &Target{
 		Fetch: wiring.FetchFlags{
 			AgentFlags: wiring.AgentFlags{Contact: h.url + "/"}, DNSServer: []string{h.zone.Addr}, Timeout: 5 * time.Second,
 			AllowNetwork: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -106,7 +107,7 @@ func TestAGoodIdentity(t *testing.T) {
 	t.Parallel()
 	h := goodHost(t)
 	var all []Finding
-	require.NoError(t, Examine(t.Context(), h.patient(), OfIdentity(), false, func(_ Check, found []Finding) { all = append(all, found...) }))
+	require.NoError(t, Examine(t.Context(), h.patient(), IdentityChecks(), false, func(_ Check, found []Finding) { all = append(all, found...) }))
 	for _, f := range all {
 		require.Equal(t, OK, f.Severity, "%v", f)
 	}
@@ -121,7 +122,7 @@ func TestAGoodIdentity(t *testing.T) {
 // What nobody says cannot be checked.
 func TestAnIdentityThatNobodyTells(t *testing.T) {
 	t.Parallel()
-	p := &Patient{}
+	p := &Target{}
 	requireFinding(t, p.look(t, "page"), Skipped, "--page")
 	requireFinding(t, p.look(t, "ranges"), Skipped, "--page")
 	requireFinding(t, p.look(t, "reverse"), Skipped, "--addresses")
@@ -134,7 +135,7 @@ func TestAnIdentityThatNobodyTells(t *testing.T) {
 	requireFinding(t, p.look(t, "ranges"), OK)
 	requireFinding(t, p.look(t, "reverse"), Skipped, "192.0.2.0/28", "single addresses")
 	p.Identity.Addresses = nil
-	for n := range reverseMost + 7 {
+	for n := range maxReverseLookups + 7 {
 		p.Identity.Addresses = append(p.Identity.Addresses, fmt.Sprintf("192.0.2.%d", n))
 	}
 	requireFinding(t, p.look(t, "reverse"), Skipped, "after the first 32", "and 2 more")
@@ -161,7 +162,7 @@ func TestFaultsOfThePage(t *testing.T) {
 	requireFinding(t, says("welcome "+mailOfOurs), Fault, "does not name mosey", "mosey identity init")
 	requireFinding(t, says("<!-- mosey -->moseying"+mailOfOurs), Fault, "does not name mosey")
 	requireFinding(t, says("mosey"), Fault, "does not name the contact "+mailOfOurs)
-	requireFinding(t, says(strings.Repeat(" ", contactBytes)+both), Fault, "is longer than 1048576 bytes")
+	requireFinding(t, says(strings.Repeat(" ", maxContactBytes)+both), Fault, "is longer than 1048576 bytes")
 	requireFinding(t, page(serves("text/plain", []byte(both))), Warning, `"text/plain"`, "text/html")
 	requireFinding(t, page(http.NotFound), Fault, "404")
 	requireFinding(t, page(func(w http.ResponseWriter, r *http.Request) {
@@ -214,7 +215,7 @@ func TestFaultsOfTheRanges(t *testing.T) {
 	requireFinding(t, says(list(now.Add(-80*time.Hour), four+","+six)), Warning, "3 days ago")
 	requireFinding(t, says("<!DOCTYPE html><p>Not found"), Fault, "HTML", "mosey identity init --addresses")
 	requireFinding(t, says(`{"prefixes":[]}`), Fault, "creationTime")
-	requireFinding(t, says(strings.Repeat(" ", contactBytes+1)), Fault, "is longer than")
+	requireFinding(t, says(strings.Repeat(" ", maxContactBytes+1)), Fault, "is longer than")
 	requireFinding(t, ranges(http.NotFound), Fault, "404")
 	requireFinding(t, ranges(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }), Fault, "302")
 	requireFinding(t, ranges(serves("text/html", []byte(list(now, four+","+six)))), Warning, `"text/html"`)

@@ -18,34 +18,34 @@ import (
 )
 
 func machineChecks() []Check {
-	return of(Machine, []Check{
-		{Name: "program", look: lookProgram, About: "Shows the version of this program, and its Go version."},
-		{Name: "data-dir", look: lookDataDir, About: "Checks that the data directory is writable, and shows the Mosey that uses it."},
+	return setPart(Machine, []Check{
+		{Name: "program", run: checkProgram, About: "Shows the version of this program, and its Go version."},
+		{Name: "data-dir", run: checkDataDir, About: "Checks that the data directory is writable, and shows the Mosey that uses it."},
 		{
-			Name: "programs", look: lookPrograms,
+			Name: "programs", run: checkPrograms,
 			About: "Checks the Postgres programs of the embedded database, and whether its user can access the data directory.",
 		},
-		{Name: "ports", look: lookPorts, About: "Checks the ports of the embedded Temporal and its UI."},
+		{Name: "ports", run: checkPorts, About: "Checks the ports of the embedded Temporal and its UI."},
 		{
-			Name: "disk", look: lookDisks,
+			Name: "disk", run: checkDisks,
 			About: "Checks the free space and inodes of the data directory, and of the directory for downloads of images (`TMPDIR`).",
 		},
-		{Name: "memory", look: lookMemory, About: "Checks the memory of the machine or its control group, and `GOMEMLIMIT`."},
-		{Name: "files", look: lookFiles, About: "Checks the limit of open files and connections of a process."},
+		{Name: "memory", run: checkMemory, About: "Checks the memory of the machine or its control group, and `GOMEMLIMIT`."},
+		{Name: "files", run: checkOpenFiles, About: "Checks the limit of open files and connections of a process."},
 	})
 }
 
-func lookProgram(context.Context, *Patient) ([]Finding, error) {
+func checkProgram(context.Context, *Target) ([]Finding, error) {
 	v, err := wiring.NewVersions()
 	if err != nil {
 		return nil, err
 	}
-	return fine("mosey %s, built with %s for %s", v.Version, v.Go, v.Platform), nil
+	return okFinding("mosey %s, built with %s for %s", v.Version, v.Go, v.Platform), nil
 }
 
 var errCluster = Absent("the environment names the database and Temporal, so no data directory is used")
 
-func lookDataDir(_ context.Context, p *Patient) ([]Finding, error) {
+func checkDataDir(_ context.Context, p *Target) ([]Finding, error) {
 	if p.DataDir == "" {
 		return nil, errCluster
 	}
@@ -54,33 +54,33 @@ func lookDataDir(_ context.Context, p *Patient) ([]Finding, error) {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case missing:
-		if at, err = existing(at); err != nil {
+		if at, err = existingPrefix(at); err != nil {
 			return nil, err
 		}
 	case err != nil:
-		return one(Fault, "Run mosey as the owner of the directory, or choose another with --data-dir DIR.", "%s is unreadable: %v", at, err), nil
+		return newFinding(Fault, "Run mosey as the owner of the directory, or choose another with --data-dir DIR.", "%s is unreadable: %v", at, err), nil
 	case !stat.IsDir():
-		return one(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
+		return newFinding(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
 	}
-	if err := probe(at); err != nil {
-		return one(Fault, "Give the directory to this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
+	if err := checkWritable(at); err != nil {
+		return newFinding(Fault, "Give the directory to this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
 			"%s is not writable: %v", at, err), nil
 	}
 	if missing {
-		return fine("%s does not exist yet, and can be created", p.DataDir), nil
+		return okFinding("%s does not exist yet, and can be created", p.DataDir), nil
 	}
 	info, running, err := datadir.Running(p.DataDir)
 	switch {
 	case err != nil:
 		return nil, err
 	case running && !info.Transient:
-		return fine("%s, used by a Mosey (pid %d)", p.DataDir, info.PID), nil
+		return okFinding("%s, used by a Mosey (pid %d)", p.DataDir, info.PID), nil
 	}
-	return fine("%s, not in use", p.DataDir), nil
+	return okFinding("%s, not in use", p.DataDir), nil
 }
 
-// existing returns the longest prefix of a path that exists.
-func existing(path string) (string, error) {
+// existingPrefix returns the longest prefix of a path that exists.
+func existingPrefix(path string) (string, error) {
 	for {
 		_, err := os.Stat(path)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
@@ -90,7 +90,7 @@ func existing(path string) (string, error) {
 	}
 }
 
-func probe(dir string) error {
+func checkWritable(dir string) error {
 	file, err := os.CreateTemp(dir, ".mosey-doctor-")
 	if err != nil {
 		return err
@@ -99,20 +99,20 @@ func probe(dir string) error {
 	return errors.Join(err, file.Close(), os.Remove(file.Name()))
 }
 
-func lookPrograms(ctx context.Context, p *Patient) ([]Finding, error) {
+func checkPrograms(ctx context.Context, p *Target) ([]Finding, error) {
 	if p.DataDir == "" {
 		return nil, errCluster
 	}
 	if p.Environ.Get("DATABASE_URL") != "" {
 		return nil, Absent("DATABASE_URL names a database, so Mosey starts no Postgres")
 	}
-	found, err := postgres.Foresee(ctx, postgres.Config{Dir: p.DataDir})
+	found, err := postgres.PreviewStart(ctx, postgres.Config{Dir: p.DataDir})
 	switch {
 	case errors.Is(err, postgres.ErrDownload):
-		return one(Note, "Install Postgres 15 or later (apt install postgresql) if downloads are not allowed.",
+		return newFinding(Note, "Install Postgres 15 or later (apt install postgresql) if downloads are not allowed.",
 			"%v", postgres.ErrDownload), nil
 	case err != nil:
-		return one(Fault, "Follow the message; the data is unchanged.", "%v", err), nil
+		return newFinding(Fault, "Follow the message; the data is unchanged.", "%v", err), nil
 	}
 	text := fmt.Sprintf("Postgres %d in %s", found.Major, found.Folder)
 	if found.User != "" {
@@ -121,10 +121,10 @@ func lookPrograms(ctx context.Context, p *Patient) ([]Finding, error) {
 	if found.Cluster == 0 {
 		text += "; no database exists yet"
 	}
-	return fine("%s", text), nil
+	return okFinding("%s", text), nil
 }
 
-func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
+func checkPorts(ctx context.Context, p *Target) (found []Finding, err error) {
 	if wiring.TemporalAddress(p.Environ) != "" {
 		return nil, Absent("TEMPORAL_ADDRESS or a profile names a Temporal, so Mosey starts no Temporal")
 	}
@@ -138,14 +138,14 @@ func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
 		listener, err := config.Listen(ctx, "tcp4", at)
 		switch {
 		case err == nil:
-			found = append(found, fine("%d (%s) is free", port.Number, port.For)...)
+			found = append(found, okFinding("%d (%s) is free", port.Number, port.For)...)
 			if err := listener.Close(); err != nil {
 				return found, err
 			}
 		case running && (info.TemporalAddress == at || strings.HasSuffix(info.UIURL, "//"+at)):
-			found = append(found, fine("%d (%s) is used by the running Mosey", port.Number, port.For)...)
+			found = append(found, okFinding("%d (%s) is used by the running Mosey", port.Number, port.For)...)
 		default:
-			found = append(found, one(Note,
+			found = append(found, newFinding(Note,
 				"No action is needed, because Mosey uses and prints another port; --temporal-port and --ui-port choose it.",
 				"%d (%s) is used by %s", port.Number, port.For, listenerOn(port.Number))...)
 		}
@@ -155,68 +155,68 @@ func lookPorts(ctx context.Context, p *Patient) (found []Finding, err error) {
 
 // Less free space on a disk is a warning, or a fault.
 const (
-	diskFew, diskNone     = 2 << 30, 200 << 20
-	inodesFew, inodesNone = 20_000, 1_000
+	diskSpaceWarning, diskSpaceFault = 2 << 30, 200 << 20
+	inodesWarning, inodesFault       = 20_000, 1_000
 )
 
-func lookDisks(_ context.Context, p *Patient) (found []Finding, err error) {
-	for _, place := range []string{p.DataDir, os.TempDir()} {
-		if place == "" {
+func checkDisks(_ context.Context, p *Target) (found []Finding, err error) {
+	for _, dir := range []string{p.DataDir, os.TempDir()} {
+		if dir == "" {
 			continue
 		}
-		at, err := existing(place)
+		at, err := existingPrefix(dir)
 		if err != nil {
 			return found, err
 		}
-		room, err := wiring.RoomAt(at)
+		space, err := wiring.DiskSpaceAt(at)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, Absent("not supported on this system")
 		}
 		if err != nil {
 			return found, err
 		}
-		found = append(found, judgeRoom(place, room)...)
+		found = append(found, judgeDiskSpace(dir, space)...)
 	}
-	if err := probe(os.TempDir()); err != nil {
-		found = append(found, one(Warning, "Set TMPDIR to a writable directory.", "no image can be downloaded: %v", err)...)
+	if err := checkWritable(os.TempDir()); err != nil {
+		found = append(found, newFinding(Warning, "Set TMPDIR to a writable directory.", "no image can be downloaded: %v", err)...)
 	}
 	return found, nil
 }
 
-func judgeRoom(place string, r wiring.Room) []Finding {
+func judgeDiskSpace(dir string, r wiring.DiskSpace) []Finding {
 	const remedy = "Free some space, or move the directory: --data-dir DIR, TMPDIR=DIR."
-	left := fmt.Sprintf("%s: %s of %s free", place, size(r.Free), size(r.Size))
+	freeText := fmt.Sprintf("%s: %s of %s free", dir, size(r.Free), size(r.Size))
 	switch {
-	case r.Free < diskNone:
-		return one(Fault, remedy, "%s", left)
-	case r.InodesAll > 0 && r.Inodes < inodesNone:
-		return one(Fault, "Delete unneeded files, because each uses an inode.", "%s, but only %d inodes", left, r.Inodes)
-	case r.Free < diskFew:
-		return one(Warning, remedy, "%s", left)
-	case r.InodesAll > 0 && r.Inodes < inodesFew:
-		return one(Warning, "Delete unneeded files, because each uses an inode.", "%s, but only %d inodes", left, r.Inodes)
+	case r.Free < diskSpaceFault:
+		return newFinding(Fault, remedy, "%s", freeText)
+	case r.InodesTotal > 0 && r.Inodes < inodesFault:
+		return newFinding(Fault, "Delete unneeded files, because each uses an inode.", "%s, but only %d inodes", freeText, r.Inodes)
+	case r.Free < diskSpaceWarning:
+		return newFinding(Warning, remedy, "%s", freeText)
+	case r.InodesTotal > 0 && r.Inodes < inodesWarning:
+		return newFinding(Warning, "Delete unneeded files, because each uses an inode.", "%s, but only %d inodes", freeText, r.Inodes)
 	}
-	return fine("%s", left)
+	return okFinding("%s", freeText)
 }
 
 func size(n uint64) string { return explain.Size(int64(min(n, 1<<62))) }
 
-// memoryLeast is the need of the embedded servers and a crawl.
-const memoryLeast = 1 << 30
+// minMemory is the need of the embedded servers and a crawl.
+const minMemory = 1 << 30
 
-func lookMemory(_ context.Context, p *Patient) (found []Finding, err error) {
+func checkMemory(_ context.Context, p *Target) (found []Finding, err error) {
 	bytes := wiring.MachineMemory("/")
 	if bytes == 0 {
 		return nil, Absent("this system does not report its memory")
 	}
-	found = fine("%s for the machine or its control group", explain.Size(bytes))
-	if bytes < memoryLeast {
-		found = one(Warning, "Give the container more (docker run --memory 2g), or run Temporal and Postgres elsewhere.",
+	found = okFinding("%s for the machine or its control group", explain.Size(bytes))
+	if bytes < minMemory {
+		found = newFinding(Warning, "Give the container more (docker run --memory 2g), or run Temporal and Postgres elsewhere.",
 			"%s for the machine or its control group: the embedded servers and a crawl take 1 GB", explain.Size(bytes))
 	}
 	limit := p.Environ.Get("GOMEMLIMIT")
 	if n, ok := parseBytes(limit); ok && n > bytes {
-		found = append(found, one(Warning, "Unset GOMEMLIMIT: Mosey chooses a limit.",
+		found = append(found, newFinding(Warning, "Unset GOMEMLIMIT: Mosey chooses a limit.",
 			"GOMEMLIMIT=%s exceeds the memory: the system would kill the process", limit)...)
 	}
 	return found, nil
@@ -231,20 +231,20 @@ func parseBytes(text string) (int64, bool) {
 	return n * bytes, known && err == nil
 }
 
-// filesLeast is the need of a process with the default MaxFetches.
-const filesLeast = 1024
+// minOpenFiles is the need of a process with the default MaxFetches.
+const minOpenFiles = 1024
 
-func lookFiles(_ context.Context, p *Patient) ([]Finding, error) {
-	most, err := openFilesMost()
+func checkOpenFiles(_ context.Context, p *Target) ([]Finding, error) {
+	limit, err := maxOpenFiles()
 	if err != nil {
 		return nil, err
 	}
-	want := max(filesLeast, uint64(max(p.Fetch.MaxFetches, 0))*3)
-	if most < want {
-		return one(Warning, fmt.Sprintf("Raise the limit: ulimit -n %d in the shell, or LimitNOFILE=%d in the systemd unit.", want, want),
-			"%d files, and %d requests in flight may need %d", most, p.Fetch.MaxFetches, want), nil
+	want := max(minOpenFiles, uint64(max(p.Fetch.MaxFetches, 0))*3)
+	if limit < want {
+		return newFinding(Warning, fmt.Sprintf("Raise the limit: ulimit -n %d in the shell, or LimitNOFILE=%d in the systemd unit.", want, want),
+			"%d files, and %d requests in flight may need %d", limit, p.Fetch.MaxFetches, want), nil
 	}
-	return fine("%d", most), nil
+	return okFinding("%d", limit), nil
 }
 
 // listenerOn names the process that listens on a port, if Linux reports it.

@@ -2,6 +2,6 @@
 
 package doctor
 
-func openFilesMost() (uint64, error) { return 0, errPlatform }
+func maxOpenFiles() (uint64, error) { return 0, errPlatform }
 
 var errPlatform = Absent("not supported on this system")

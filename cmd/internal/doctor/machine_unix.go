@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-func openFilesMost() (uint64, error) {
+func maxOpenFiles() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("read the limit of open files: %w", err)

@@ -34,9 +34,9 @@ func TestContact(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	patient := func(contact string) *Patient {
+	patient := func(contact string) *Target {
 		f := wiring.FetchFlags{AgentFlags: wiring.AgentFlags{Contact: contact}, AllowNetwork: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: 5 * time.Second}
-		return &Patient{Fetch: f}
+		return &Target{Fetch: f}
 	}
 	requireFinding(t, patient("").look(t, "contact"), Warning, "no contact is given", "--contact")
 	requireFinding(t, patient("you@example.org").look(t, "contact"), OK, "you@example.org")
@@ -57,7 +57,7 @@ func TestNameServers(t *testing.T) {
 	t.Parallel()
 	w := web.StartT(t, web.Options{Sites: web.Uniform(1, web.Site{Pages: 1, Plain: true})})
 	good, bad := w.DNSAddr(), "127.0.0.1:9"
-	p := &Patient{Fetch: wiring.FetchFlags{DNSServer: []string{good, bad}, Timeout: 5 * time.Second, AgentFlags: wiring.AgentFlags{Contact: w.Seeds()[0]}}}
+	p := &Target{Fetch: wiring.FetchFlags{DNSServer: []string{good, bad}, Timeout: 5 * time.Second, AgentFlags: wiring.AgentFlags{Contact: w.Seeds()[0]}}}
 	found := p.look(t, "dns")
 	requireFinding(t, found, OK, good)
 	requireFinding(t, found, Fault, bad, "--dns-server")

@@ -13,45 +13,45 @@ import (
 // setting is a required setting of Postgres, with its reason.
 type setting struct {
 	name string
-	// wrong reports whether a value is wrong. Numbers with a unit are in bytes or milliseconds.
-	wrong    func(text string, number float64) bool
+	// isWrong reports whether a value is wrong. Numbers with a unit are in bytes or milliseconds.
+	isWrong  func(text string, number float64) bool
 	severity Severity
 	// want is the right value, or a whole remedy. restart is set if Postgres needs a restart.
-	want    string
-	restart bool
-	why     string
+	want        string
+	restart     bool
+	consequence string
 }
 
-func off(text string, _ float64) bool { return text == "off" }
+func isOff(text string, _ float64) bool { return text == "off" }
 func isNot(want string) func(string, float64) bool {
 	return func(text string, _ float64) bool { return text != want }
 }
-func set(_ string, n float64) bool { return n > 0 }
-func below(least float64) func(string, float64) bool {
-	return func(_ string, n float64) bool { return n < least }
+func isPositive(_ string, n float64) bool { return n > 0 }
+func isBelow(minimum float64) func(string, float64) bool {
+	return func(_ string, n float64) bool { return n < minimum }
 }
 
 // settings lists the settings checked. Mosey sets others for its own sessions (db.Open).
 var settings = []setting{
-	{"fsync", off, Fault, "on", false, "a crash of the machine may destroy the database"},
-	{"full_page_writes", off, Fault, "on", false, "a crash of the machine may corrupt the database"},
-	{"synchronous_commit", off, Fault, "on", false, "a crash forgets the last requests, and a site may be requested again too soon"},
+	{"fsync", isOff, Fault, "on", false, "a crash of the machine may destroy the database"},
+	{"full_page_writes", isOff, Fault, "on", false, "a crash of the machine may corrupt the database"},
+	{"synchronous_commit", isOff, Fault, "on", false, "a crash forgets the last requests, and a site may be requested again too soon"},
 	{"default_transaction_read_only", isNot("off"), Fault, "off", false, "Postgres stores no changes"},
 	{
 		"default_transaction_isolation", isNot("read committed"), Fault, "'read committed'", false,
 		"Mosey locks rows, and then must see the latest commits",
 	},
-	{"autovacuum", off, Fault, "on", false, "Postgres never removes dead rows, and statistics become stale"},
-	{"track_counts", off, Fault, "on", false, "autovacuum needs these counts"},
-	{"lock_timeout", set, Warning, "0", false, "statements that wait for another transaction fail"},
-	{"transaction_timeout", set, Warning, "0", false, "statements that read whole tables, such as mosey audit, are aborted"},
-	{"shared_buffers", below(128 << 20), Warning, "'256MB'", true, "the indexes that each page needs do not stay in memory"},
-	{"work_mem", below(4 << 20), Warning, "'4MB'", false, "sorts and bitmaps go to the disk"},
-	{"max_wal_size", below(1 << 30), Note, "'2GB'", false, "checkpoints come often, and each makes the next changes larger"},
+	{"autovacuum", isOff, Fault, "on", false, "Postgres never removes dead rows, and statistics become stale"},
+	{"track_counts", isOff, Fault, "on", false, "autovacuum needs these counts"},
+	{"lock_timeout", isPositive, Warning, "0", false, "statements that wait for another transaction fail"},
+	{"transaction_timeout", isPositive, Warning, "0", false, "statements that read whole tables, such as mosey audit, are aborted"},
+	{"shared_buffers", isBelow(128 << 20), Warning, "'256MB'", true, "the indexes that each page needs do not stay in memory"},
+	{"work_mem", isBelow(4 << 20), Warning, "'4MB'", false, "sorts and bitmaps go to the disk"},
+	{"max_wal_size", isBelow(1 << 30), Note, "'2GB'", false, "checkpoints come often, and each makes the next changes larger"},
 	{"log_statement", isNot("none"), Note, "none", false, "each statement of each page is written to the log"},
 	{"log_parameter_max_length_on_error", isNot("0"), Note, "0", false, "a failed statement writes page content to the log"},
 	{
-		"data_checksums", off, Note, "Stop Postgres, run pg_checksums --enable, and start it.", false,
+		"data_checksums", isOff, Note, "Stop Postgres, run pg_checksums --enable, and start it.", false,
 		"Postgres does not notice corrupt data from the disk",
 	},
 }
@@ -61,7 +61,7 @@ var unitBytes = map[string]float64{
 	"min": 60_000,
 }
 
-func lookSettings(ctx context.Context, store *db.Store) (found []Finding, err error) {
+func checkSettings(ctx context.Context, store *db.Store) (found []Finding, err error) {
 	names := make([]string, len(settings))
 	for i, s := range settings {
 		names[i] = s.name
@@ -75,8 +75,8 @@ func lookSettings(ctx context.Context, store *db.Store) (found []Finding, err er
 			found = append(found, s.judge(v)...)
 		}
 	}
-	if !slices.ContainsFunc(found, Finding.wrong) {
-		found = append(fine("all %d settings are good", len(values)), found...)
+	if !slices.ContainsFunc(found, Finding.isProblem) {
+		found = append(okFinding("all %d settings are good", len(values)), found...)
 	}
 	return found, nil
 }
@@ -86,13 +86,13 @@ func (s setting) judge(v db.ServerSetting) []Finding {
 	if err != nil {
 		n = 0 // a word
 	}
-	if !s.wrong(v.Value, n*unitBytes[v.Unit]) {
+	if !s.isWrong(v.Value, n*unitBytes[v.Unit]) {
 		return nil
 	}
 	remedy := fmt.Sprintf(`psql -c "ALTER SYSTEM SET %s = %s" -c "SELECT pg_reload_conf()"`, s.name, s.want)
 	switch {
-	case v.Of != "": // overrides the server's value
-		remedy = fmt.Sprintf(`psql -c "ALTER %s RESET %s"`, v.Of, s.name)
+	case v.Scope != "": // overrides the server's value
+		remedy = fmt.Sprintf(`psql -c "ALTER %s RESET %s"`, v.Scope, s.name)
 	case strings.HasSuffix(s.want, "."):
 		remedy = s.want
 	case s.restart:
@@ -102,5 +102,5 @@ func (s setting) judge(v db.ServerSetting) []Finding {
 	if v.Unit != "" {
 		value += " × " + v.Unit
 	}
-	return one(s.severity, remedy, "%s is %s: %s", s.name, value, s.why)
+	return newFinding(s.severity, remedy, "%s is %s: %s", s.name, value, s.consequence)
 }

@@ -53,12 +53,12 @@ func TestSignature(t *testing.T) {
 	}
 	_, proof["/late"], err = botauth.SignedDirectory(dir, server.URL, time.Now().Add(-2*time.Hour), time.Hour)
 	require.NoError(t, err)
-	p := &Patient{Fetch: wiring.FetchFlags{
+	p := &Target{Fetch: wiring.FetchFlags{
 		SignFlags:    wiring.SignFlags{Sign: dir, SignatureAgent: "https://crawler.example.org", SignForm: botauth.FormArchitecture02},
 		AllowNetwork: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: 5 * time.Second,
 	}}
 	look := func(path, keyID string) []Finding {
-		found, err := p.lookDirectory(t.Context(), server.URL+path, keyID)
+		found, err := p.checkDirectory(t.Context(), server.URL+path, keyID)
 		require.NoError(t, err)
 		return found
 	}
@@ -66,14 +66,14 @@ func TestSignature(t *testing.T) {
 	requireFinding(t, look("/", key.ID), Note, "is not signed by the key", "--headers")
 	requireFine(t, look("/signed", key.ID))
 	requireFinding(t, look("/signed", key.ID), OK, "is signed by the key for its host")
-	requireFinding(t, look("/foreign", key.ID), Fault, "that verifiers refuse", "does not fit", "each day")
+	requireFinding(t, look("/foreign", key.ID), Fault, "that verifiers refuse", "the signature is invalid", "each day")
 	requireFinding(t, look("/late", key.ID), Fault, "expired at")
 	requireFinding(t, look("/", "another"), Fault, "has 1 keys, and lacks the signing key another", "mosey identity directory")
 	requireFinding(t, look("/plain", key.ID), Warning, "text/plain", botauth.DirectoryType)
 	requireFinding(t, look("/page", key.ID), Fault, "not a directory of keys")
 	requireFinding(t, look("/moved", key.ID), Fault, "302")
 
-	keyID, directory, err := p.Fetch.SignedBy()
+	keyID, directory, err := p.Fetch.SigningKey()
 	require.NoError(t, err)
 	require.Equal(t, key.ID, keyID)
 	require.Equal(t, "https://crawler.example.org"+botauth.DirectoryPath, directory)

@@ -26,57 +26,57 @@ import (
 )
 
 func temporalChecks() []Check {
-	client := (*Patient).client
-	return of(Temporal, []Check{
-		{Name: "temporal", look: lookTemporal, About: "Checks that Temporal responds, and shows its version."},
+	client := (*Target).client
+	return setPart(Temporal, []Check{
+		{Name: "temporal", run: checkTemporal, About: "Checks that Temporal responds, and shows its version."},
 		{
-			Name: "namespace", look: lookNamespace,
+			Name: "namespace", run: checkNamespace,
 			About: "Checks that the namespace exists and belongs to this database, and its retention of closed workflows.",
 		},
-		{Name: "attributes", look: with(client, lookAttributes), About: "Checks the search attributes that workflows set."},
+		{Name: "attributes", run: checkWith(client, checkAttributes), About: "Checks the search attributes that workflows set."},
 		{
-			Name: "workers", look: lookWorkers,
+			Name: "workers", run: checkWorkers,
 			About: "Checks that workers poll both task queues, and have the version of this program.",
 		},
-		{Name: "backlog", look: with(client, lookBacklog), About: "Checks the number and age of the tasks that wait for a worker."},
+		{Name: "backlog", run: checkWith(client, checkBacklog), About: "Checks the number and age of the tasks that wait for a worker."},
 		{
-			Name: "workflows", look: with(client, lookWorkflows),
+			Name: "workflows", run: checkWith(client, checkWorkflows),
 			About: "Finds workflows whose tasks fail repeatedly, or whose history is near Temporal's limits.",
 		},
 		{
-			Name: "claims", look: lookClaims,
+			Name: "claims", run: checkClaims,
 			About: "Finds runs and claimed domains without a workflow, and workflows without a run or claim.",
 		},
 	})
 }
 
 // client returns Temporal, or an error that skips a check.
-func (p *Patient) client(context.Context) (*wiring.Client, error) {
+func (p *Target) client(context.Context) (*wiring.Client, error) {
 	if p.Client != nil {
 		return p.Client, nil
 	}
 	return nil, Absent("no Temporal to check")
 }
 
-func lookTemporal(ctx context.Context, p *Patient) ([]Finding, error) {
+func checkTemporal(ctx context.Context, p *Target) ([]Finding, error) {
 	switch {
 	case p.Client == nil && errors.Is(p.NoTemporal, ErrAbsent):
 		return nil, p.NoTemporal
 	case p.Client == nil:
-		return one(Fault, "Check that Temporal runs there, and test TEMPORAL_ADDRESS and TEMPORAL_TLS_* with the temporal command.",
+		return newFinding(Fault, "Check that Temporal runs there, and test TEMPORAL_ADDRESS and TEMPORAL_TLS_* with the temporal command.",
 			"%v", p.NoTemporal), nil
 	}
 	info, err := p.Client.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {
 		return nil, err
 	}
-	return fine("Temporal %s", info.GetServerVersion()), nil
+	return okFinding("Temporal %s", info.GetServerVersion()), nil
 }
 
-// retentionLong is the longest retention not reported. A closed workflow takes some ten kilobytes.
-const retentionLong = 30 * 24 * time.Hour
+// maxRetention is the longest retention not reported. A closed workflow takes some ten kilobytes.
+const maxRetention = 30 * 24 * time.Hour
 
-func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error) {
+func checkNamespace(ctx context.Context, p *Target) (found []Finding, err error) {
 	c, err := p.client(ctx)
 	if err != nil {
 		return nil, err
@@ -84,43 +84,43 @@ func lookNamespace(ctx context.Context, p *Patient) (found []Finding, err error)
 	name := c.Namespace()
 	d, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
-		return one(Fault, "Run mosey migrate, or: "+wiring.NamespaceCommand(name)+". Or name another namespace in TEMPORAL_NAMESPACE.",
+		return newFinding(Fault, "Run mosey migrate, or: "+wiring.NamespaceCommand(name)+". Or name another namespace in TEMPORAL_NAMESPACE.",
 			"the namespace %q does not exist", name), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	retention := d.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
-	found = fine("%q keeps closed workflows for %s", name, explain.Roughly(retention))
-	if retention > retentionLong {
-		found = one(Note, "Shorten the retention, because the database has all data: "+
+	found = okFinding("%q keeps closed workflows for %s", name, explain.ApproxDuration(retention))
+	if retention > maxRetention {
+		found = newFinding(Note, "Shorten the retention, because the database has all data: "+
 			"temporal operator namespace update --namespace "+name+" --retention 7d.",
-			"%q keeps closed workflows for %s", name, explain.Roughly(retention))
+			"%q keeps closed workflows for %s", name, explain.ApproxDuration(retention))
 	}
-	store, err := p.migrated(ctx)
+	store, err := p.usableStore(ctx)
 	if err != nil {
 		return found, nil //nolint:nilerr // other checks report an unknown owner
 	}
 	err = wiring.CheckNamespace(ctx, c, store)
 	if foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err); is {
-		_, remedy, _ := strings.Cut(foreign.Error(), foreign.Whose()+": ")
-		return append(found, one(Fault, remedy, "%s", foreign.Whose())...), nil
+		_, remedy, _ := strings.Cut(foreign.Error(), foreign.Ownership()+": ")
+		return append(found, newFinding(Fault, remedy, "%s", foreign.Ownership())...), nil
 	}
 	return found, err
 }
 
-func lookAttributes(ctx context.Context, c *wiring.Client) ([]Finding, error) {
-	a, err := wiring.LookAtAttributes(ctx, c)
+func checkAttributes(ctx context.Context, c *wiring.Client) ([]Finding, error) {
+	a, err := wiring.CheckAttributes(ctx, c)
 	switch {
 	case err != nil:
 		return nil, err // Temporal Cloud may refuse
-	case len(a.Wrong) > 0:
-		return one(Fault, wiring.WrongAttributesRemedy, "%s", strings.Join(a.Wrong, ", ")), nil
+	case len(a.WrongType) > 0:
+		return newFinding(Fault, wiring.WrongAttributesRemedy, "%s", strings.Join(a.WrongType, ", ")), nil
 	case len(a.Missing) > 0:
-		return one(Fault, "Run mosey migrate, or: "+wiring.AttributesCommand(c.Namespace(), a.Missing),
+		return newFinding(Fault, "Run mosey migrate, or: "+wiring.AttributesCommand(c.Namespace(), a.Missing),
 			"%s missing, so no workflow can be started", strings.Join(a.Missing, ", ")), nil
 	}
-	return fine("all attributes exist"), nil
+	return okFinding("all attributes exist"), nil
 }
 
 var queues = []struct {
@@ -141,7 +141,7 @@ func describeQueue(
 	})
 }
 
-func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
+func checkWorkers(ctx context.Context, p *Target) (found []Finding, err error) {
 	c, err := p.client(ctx)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 		}
 		current, n, idle := workflows.CurrentOf(d), 0, map[string]bool{}
 		for _, poller := range d.GetPollers() {
-			if time.Since(poller.GetLastAccessTime().AsTime()) > workflows.PollerSpan {
+			if time.Since(poller.GetLastAccessTime().AsTime()) > workflows.PollerLifetime {
 				continue
 			}
 			all[poller.GetIdentity()] = true
@@ -166,9 +166,9 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 		}
 		switch {
 		case n == 0 && len(idle) > 0:
-			found = append(found, unrouted(current, slices.Sorted(maps.Keys(idle)), q.work)...)
+			found = append(found, judgeUnrouted(current, slices.Sorted(maps.Keys(idle)), q.work)...)
 		case n == 0:
-			found = append(found, p.unserved(ctx, q.name, q.work)...)
+			found = append(found, p.judgeUnserved(ctx, q.name, q.work)...)
 		}
 	}
 	if len(found) > 0 {
@@ -177,77 +177,77 @@ func lookWorkers(ctx context.Context, p *Patient) (found []Finding, err error) {
 	return judgeWorkers(slices.Sorted(maps.Keys(all))), nil
 }
 
-// unrouted reports workers without new work because Temporal routes it to other versions.
-func unrouted(current string, idle []string, what string) []Finding {
+// judgeUnrouted reports workers without new work because Temporal routes it to other versions.
+func judgeUnrouted(current string, idle []string, work string) []Finding {
 	for i, version := range idle {
 		idle[i] = cmp.Or(version, "none")
 	}
-	return one(Fault,
+	return newFinding(Fault,
 		"Make a running version current (mosey deploy BUILD-ID, or mosey deploy --unversioned), or start workers of the current version.",
 		"no worker of the current version (%s) polls for %s; the running workers have the versions: %s",
-		cmp.Or(current, "none"), what, named(idle))
+		cmp.Or(current, "none"), work, joinThree(idle))
 }
 
-// unserved is a fault only if a run is active.
-func (p *Patient) unserved(ctx context.Context, queue, what string) []Finding {
+// judgeUnserved is a fault only if a run is active.
+func (p *Target) judgeUnserved(ctx context.Context, queue, work string) []Finding {
 	const remedy = "Start a worker or mosey up; if a worker runs, check that it has the same TEMPORAL_NAMESPACE."
 	var runs []string
-	store, err := p.migrated(ctx)
+	store, err := p.usableStore(ctx)
 	if err == nil {
-		runs, err = store.RunsLive(ctx)
+		runs, err = store.LiveRuns(ctx)
 	}
 	switch {
 	case err != nil:
-		return one(Warning, remedy, "no worker polls %s for %s", queue, what)
+		return newFinding(Warning, remedy, "no worker polls %s for %s", queue, work)
 	case len(runs) == 0:
-		return one(Note, remedy, "no worker polls %s for %s, and no run is active", queue, what)
+		return newFinding(Note, remedy, "no worker polls %s for %s, and no run is active", queue, work)
 	}
-	return one(Fault, remedy, "no worker polls %s for %s, and these runs are active: %s", queue, what, named(runs))
+	return newFinding(Fault, remedy, "no worker polls %s for %s, and these runs are active: %s", queue, work, joinThree(runs))
 }
 
 func judgeWorkers(identities []string) []Finding {
-	var others, strangers []string
+	var otherVersions, otherPrograms []string
 	for _, identity := range identities {
 		id, ok := wiring.ParseIdentity(identity)
 		switch {
 		case !ok:
-			strangers = append(strangers, identity)
+			otherPrograms = append(otherPrograms, identity)
 		case id.Version != wiring.Version():
-			others = append(others, identity)
+			otherVersions = append(otherVersions, identity)
 		}
 	}
 	switch {
-	case len(strangers) > 0:
-		return one(Warning, "End these processes, or give them a separate namespace, because they take Mosey's tasks.",
-			"foreign workers poll Mosey's queues: %s", named(strangers))
-	case len(others) > 0:
-		return one(Warning, "Run mosey migrate of the newest version, then replace the older workers.",
-			"this is version %s, and workers have other versions: %s", wiring.Version(), named(others))
+	case len(otherPrograms) > 0:
+		return newFinding(Warning, "End these processes, or give them a separate namespace, because they take Mosey's tasks.",
+			"foreign workers poll Mosey's queues: %s", joinThree(otherPrograms))
+	case len(otherVersions) > 0:
+		return newFinding(Warning, "Run mosey migrate of the newest version, then replace the older workers.",
+			"this is version %s, and workers have other versions: %s", wiring.Version(), joinThree(otherVersions))
 	}
-	return fine("%s of this version", explain.Count(int64(len(identities)), "worker"))
+	return okFinding("%s of this version", explain.Count(int64(len(identities)), "worker"))
 }
 
-// backlogLate is the longest wait of tasks not reported, as in the alerts.
-const backlogLate = time.Minute
+// maxBacklogAge is the longest wait of tasks not reported, as in the alerts.
+const maxBacklogAge = time.Minute
 
-func lookBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err error) {
+func checkBacklog(ctx context.Context, c *wiring.Client) (found []Finding, err error) {
 	for _, q := range queues {
 		d, err := describeQueue(ctx, c, q.name, q.kind)
 		if err != nil {
 			return found, err
 		}
 		n, age := d.GetStats().GetApproximateBacklogCount(), d.GetStats().GetApproximateBacklogAge().AsDuration()
-		if n > 0 && age > backlogLate {
-			found = append(found, one(Warning, "Start more workers, or give them more CPU; see mosey doctor --only workers.",
-				"%s for %s wait in %s, the first for %s", explain.Count(n, "task"), q.work, q.name, explain.Roughly(age))...)
+		if n > 0 && age > maxBacklogAge {
+			found = append(found, newFinding(Warning, "Start more workers, or give them more CPU; see mosey doctor --only workers.",
+				"%s for %s wait in %s, the first for %s", explain.Count(n, "task"), q.work, q.name, explain.ApproxDuration(age))...)
 		}
 	}
-	return orFine(found, "no task waits for longer than %s", explain.Roughly(backlogLate)), nil
+	return findingsOrOK(found, "no task waits for longer than %s", explain.ApproxDuration(maxBacklogAge)), nil
 }
 
 const (
-	// workflowsSeen is the number of running workflows checked, newest first.
-	workflowsSeen = 500
+	// maxWorkflowsChecked is the number of running workflows checked, newest first.
+	maxWorkflowsChecked = 500
 	// stuckAttempts is the number of tries that marks a workflow task as stuck.
 	stuckAttempts = 5
 	// Temporal ends a workflow at 51,200 events or 50 MB. Mosey's continue as new long before.
@@ -255,9 +255,9 @@ const (
 	historyBytes  = 30 << 20
 )
 
-func lookWorkflows(ctx context.Context, c *wiring.Client) ([]Finding, error) {
+func checkWorkflows(ctx context.Context, c *wiring.Client) ([]Finding, error) {
 	list, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		PageSize: workflowsSeen, Query: "ExecutionStatus = 'Running'",
+		PageSize: maxWorkflowsChecked, Query: "ExecutionStatus = 'Running'",
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list workflows: %w", err)
@@ -270,11 +270,11 @@ func lookWorkflows(ctx context.Context, c *wiring.Client) ([]Finding, error) {
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
-	more := ""
+	qualifier := ""
 	if len(list.GetNextPageToken()) > 0 {
-		more = "the latest "
+		qualifier = "the latest "
 	}
-	return fine("%s%s make progress", more, explain.Count(int64(len(list.GetExecutions())), "running workflow")), nil
+	return okFinding("%s%s make progress", qualifier, explain.Count(int64(len(list.GetExecutions())), "running workflow")), nil
 }
 
 func describeAll(ctx context.Context, c *wiring.Client, seen []*commonpb.WorkflowExecution) (found []Finding, err error) {
@@ -298,28 +298,28 @@ func describeAll(ctx context.Context, c *wiring.Client, seen []*commonpb.Workflo
 	}
 	err = group.Wait()
 	slices.SortFunc(found, func(a, b Finding) int { return strings.Compare(a.Found, b.Found) })
-	return bounded(found), err
+	return limitFindings(found), err
 }
 
 func judgeWorkflow(id string, d *workflowservice.DescribeWorkflowExecutionResponse) []Finding {
 	info := d.GetWorkflowExecutionInfo()
 	switch attempt := d.GetPendingWorkflowTask().GetAttempt(); {
 	case attempt >= stuckAttempts:
-		return one(Fault, "Show the error (temporal workflow show --workflow-id "+id+"), replace workers of other versions, or terminate it.",
+		return newFinding(Fault, "Show the error (temporal workflow show --workflow-id "+id+"), replace workers of other versions, or terminate it.",
 			"%s: its task has failed %d times", id, attempt-1)
 	case info.GetHistoryLength() > historyEvents || info.GetHistorySizeBytes() > historyBytes:
-		return one(Warning,
+		return newFinding(Warning,
 			"Terminate it (temporal workflow terminate --workflow-id "+id+"): Mosey restarts it from the database, with a new history.",
 			"%s has a history of %d events and %s", id, info.GetHistoryLength(), explain.Size(info.GetHistorySizeBytes()))
 	}
 	return nil
 }
 
-const foundMost = 10
+const maxFindings = 10
 
-func bounded(found []Finding) []Finding {
-	if more := len(found) - foundMost; more > 0 {
-		found = append(found[:foundMost:foundMost], Finding{Severity: found[0].Severity, Found: fmt.Sprintf("and %d more", more)})
+func limitFindings(found []Finding) []Finding {
+	if omitted := len(found) - maxFindings; omitted > 0 {
+		found = append(found[:maxFindings:maxFindings], Finding{Severity: found[0].Severity, Found: fmt.Sprintf("and %d more", omitted)})
 	}
 	return found
 }
@@ -327,12 +327,12 @@ func bounded(found []Finding) []Finding {
 // claimsPause separates two looks: Temporal's lists lag behind, and only lasting differences count.
 const claimsPause = 3 * time.Second
 
-func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
+func checkClaims(ctx context.Context, p *Target) (found []Finding, err error) {
 	c, err := p.client(ctx)
 	if err != nil {
 		return nil, err
 	}
-	store, err := p.migrated(ctx)
+	store, err := p.usableStore(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -341,8 +341,8 @@ func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if first.None() {
-		return fine("rows and workflows agree"), nil
+	if first.IsEmpty() {
+		return okFinding("rows and workflows agree"), nil
 	}
 	select {
 	case <-ctx.Done():
@@ -353,20 +353,20 @@ func lookClaims(ctx context.Context, p *Patient) (found []Finding, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d := first.And(second)
+	d := first.Intersect(second)
 	const remedy = "A running worker repairs this within a minute. Start a worker, then check again."
 	for _, x := range []struct {
 		names []string
 		what  string
 	}{
-		{d.DispatcherGone, "active runs have no dispatcher"},
-		{d.DispatcherLeft, "ended runs have a dispatcher"},
-		{d.WorkflowGone, "claimed domains have no workflow"},
-		{d.WorkflowLeft, "domains have a workflow without a claim"},
+		{d.DispatchersMissing, "active runs have no dispatcher"},
+		{d.DispatchersExtra, "ended runs have a dispatcher"},
+		{d.WorkflowsMissing, "claimed domains have no workflow"},
+		{d.WorkflowsExtra, "domains have a workflow without a claim"},
 	} {
 		if len(x.names) > 0 {
-			found = append(found, one(Warning, remedy, "%s: %s", x.what, named(x.names))...)
+			found = append(found, newFinding(Warning, remedy, "%s: %s", x.what, joinThree(x.names))...)
 		}
 	}
-	return orFine(found, "rows and workflows agree"), nil
+	return findingsOrOK(found, "rows and workflows agree"), nil
 }

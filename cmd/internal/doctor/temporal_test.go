@@ -13,7 +13,7 @@ import (
 
 func TestTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	p := &Patient{NoTemporal: errors.New("reach Temporal at 127.0.0.1:1: refused")}
+	p := &Target{NoTemporal: errors.New("reach Temporal at 127.0.0.1:1: refused")}
 	requireFinding(t, p.look(t, "temporal"), Fault, "127.0.0.1:1", "TEMPORAL_ADDRESS")
 	p.NoTemporal = Absent("no Temporal runs")
 	requireFinding(t, p.look(t, "temporal"), Skipped, "no Temporal runs")
@@ -43,5 +43,5 @@ func TestWorkflowsThatMakeNoProgress(t *testing.T) {
 		"temporal workflow show --workflow-id domain/a.example")
 	requireFinding(t, judgeWorkflow("domain/a.example", describe(1, 45_000, 10_000)), Warning, "45000 events", "terminate")
 	requireFinding(t, judgeWorkflow("domain/a.example", describe(1, 100, 45<<20)), Warning, "terminate")
-	require.Len(t, bounded(make([]Finding, 25)), foundMost+1)
+	require.Len(t, limitFindings(make([]Finding, 25)), maxFindings+1)
 }

@@ -23,19 +23,19 @@ func (m *Metrics) Statements() Statements { return Statements{m} }
 
 type startedKey struct{}
 
-type started struct {
+type startedStatement struct {
 	name string
 	at   time.Time
 }
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (Statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	return context.WithValue(ctx, startedKey{}, started{statementName(data.SQL), time.Now()})
+	return context.WithValue(ctx, startedKey{}, startedStatement{statementName(data.SQL), time.Now()})
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
 func (s Statements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
-	if began, ok := ctx.Value(startedKey{}).(started); ok {
+	if began, ok := ctx.Value(startedKey{}).(startedStatement); ok {
 		s.m.statements.WithLabelValues(began.name).Observe(time.Since(began.at).Seconds())
 	}
 }
@@ -100,17 +100,17 @@ type Store interface {
 }
 
 const (
-	sampleEvery = 15 * time.Second
-	// sampleSettled is the least age of a counted gap. By then earlier gaps are stored too.
-	sampleSettled = 5 * time.Second
-	// sampleBack bounds the time that a sample looks back after an outage of the database.
-	sampleBack = 5 * time.Minute
+	sampleInterval = 15 * time.Second
+	// minGapAge is the least age of a counted gap. By then earlier gaps are stored too.
+	minGapAge = 5 * time.Second
+	// maxSampleSpan bounds the time that a sample looks back after an outage of the database.
+	maxSampleSpan = 5 * time.Minute
 )
 
 // Sample samples the database every 15 s until the context ends. It counts and later retries
 // failures.
 func (m *Metrics) Sample(ctx context.Context, store Store, logger *slog.Logger) {
-	ticker := time.NewTicker(sampleEvery)
+	ticker := time.NewTicker(sampleInterval)
 	defer ticker.Stop()
 	var since time.Time
 	failing := false
@@ -143,15 +143,15 @@ func (m *Metrics) sample(ctx context.Context, store Store, since time.Time) (unt
 	if err != nil {
 		return since, err
 	}
-	m.sampled(w)
-	until = w.Now.Add(-sampleSettled)
+	m.setSample(w)
+	until = w.Now.Add(-minGapAge)
 	if since.IsZero() {
 		return until, nil
 	}
-	if earliest := until.Add(-sampleBack); since.Before(earliest) {
+	if earliest := until.Add(-maxSampleSpan); since.Before(earliest) {
 		since = earliest
 	}
-	gaps, err := store.EndedGaps(ctx, since, until, LateBounds)
+	gaps, err := store.EndedGaps(ctx, since, until, LatenessBounds)
 	if err != nil {
 		return since, err
 	}
@@ -159,7 +159,7 @@ func (m *Metrics) sample(ctx context.Context, store Store, since time.Time) (unt
 		m.gaps.WithLabelValues(g.Kind).Add(float64(g.Gaps))
 		m.violations.WithLabelValues(g.Kind).Add(float64(g.Violations))
 		if g.Kind == "domain" {
-			m.overshoot.add(g)
+			m.requestLateness.add(g)
 		}
 	}
 	return until, nil
@@ -169,22 +169,22 @@ func (m *Metrics) sample(ctx context.Context, store Store, since time.Time) (unt
 type lateness struct {
 	desc *prometheus.Desc
 
-	mu    sync.Mutex
-	count uint64
-	sum   float64
-	upTo  []uint64 // gaps of at most each of LateBounds
+	mu         sync.Mutex
+	count      uint64
+	sum        float64
+	cumulative []uint64 // gaps of at most each of LatenessBounds
 }
 
 func (l *lateness) add(g report.EndedGaps) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var below uint64
-	for i := range l.upTo {
-		below += uint64(max(g.Late[i], 0))
-		l.upTo[i] += below
+	for i := range l.cumulative {
+		below += uint64(max(g.LatenessBuckets[i], 0))
+		l.cumulative[i] += below
 	}
 	l.count += uint64(max(g.Gaps, 0))
-	l.sum += g.LateSeconds
+	l.sum += g.LatenessSumSeconds
 }
 
 func (l *lateness) Describe(ch chan<- *prometheus.Desc) { ch <- l.desc }
@@ -192,9 +192,9 @@ func (l *lateness) Describe(ch chan<- *prometheus.Desc) { ch <- l.desc }
 func (l *lateness) Collect(ch chan<- prometheus.Metric) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	buckets := make(map[float64]uint64, len(LateBounds))
-	for i, bound := range LateBounds {
-		buckets[bound] = l.upTo[i]
+	buckets := make(map[float64]uint64, len(LatenessBounds))
+	for i, bound := range LatenessBounds {
+		buckets[bound] = l.cumulative[i]
 	}
 	ch <- prometheus.MustNewConstHistogram(l.desc, l.count, l.sum, buckets)
 }

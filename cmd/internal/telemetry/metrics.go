@@ -24,25 +24,25 @@ type Metrics struct {
 	declared []Metric
 	closers  []func(context.Context) error
 
-	requests, notRequested, unread, received, imageStore *prometheus.CounterVec
-	phases, waits, statements                            *prometheus.HistogramVec
+	requests, notRequested, unreadTotal, received, imageStore *prometheus.CounterVec
+	phases, waits, statements                                 *prometheus.HistogramVec
 
-	groups, groupWait, groupTook *prometheus.HistogramVec
-	fallbacks                    *prometheus.CounterVec
+	groups, groupWait, groupDuration *prometheus.HistogramVec
+	fallbacks                        *prometheus.CounterVec
 
 	gaps, violations *prometheus.CounterVec
-	overshoot        *lateness
+	requestLateness  *lateness
 
 	// server maps the measures of an embedded Temporal by its names
-	server map[string]serverTaker
+	server map[string]serverSampler
 
 	outage  prometheus.Gauge
 	outages prometheus.Counter
 
-	serving, domains                                 *prometheus.GaugeVec
-	waited                                           map[reasons.Reason]bool // reasons reported so far
-	known, pending, due, oldest, keywords, sampledAt prometheus.Gauge
-	failures                                         prometheus.Counter
+	serving, domains                                           *prometheus.GaugeVec
+	reportedReasons                                            map[reasons.Reason]bool // reasons reported so far
+	domainsEstimate, pending, due, oldest, keywords, sampledAt prometheus.Gauge
+	failures                                                   prometheus.Counter
 }
 
 // Metric declares a metric, as listed in docs/metrics.md.
@@ -56,8 +56,8 @@ var (
 	phaseBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 	waitBuckets  = []float64{.1, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600, 6 * 3600, 24 * 3600}
 	dbBuckets    = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
-	// LateBounds are the buckets of a request's lateness.
-	LateBounds = []float64{0, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+	// LatenessBounds are the buckets of a request's lateness.
+	LatenessBounds = []float64{0, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 )
 
 // NewMetrics declares all metrics.
@@ -70,7 +70,7 @@ func NewMetrics() *Metrics {
 		"kind", "outcome")
 	m.notRequested = m.counters("mosey_not_requested_total",
 		"Pages closed without a request, by the reason for skipping them; blocked_robots counts forbidden pages.", "reason")
-	m.unread = m.counters("mosey_unusable_responses_total",
+	m.unreadTotal = m.counters("mosey_unusable_responses_total",
 		"Successful requests whose response had no text, links "+
 			"or images, by kind of page and reason.",
 		"kind", "reason")
@@ -88,17 +88,17 @@ func NewMetrics() *Metrics {
 		m.gaps.WithLabelValues(key)
 		m.violations.WithLabelValues(key)
 	}
-	const late = "Lateness of requests after their earliest possible time, from the stored rows."
-	m.overshoot = declare(m, "mosey_request_lateness_seconds", "histogram", late, nil, &lateness{
-		desc: prometheus.NewDesc("mosey_request_lateness_seconds", late, nil, nil),
-		upTo: make([]uint64, len(LateBounds)),
+	const latenessHelp = "Lateness of requests after their earliest possible time, from the stored rows."
+	m.requestLateness = declare(m, "mosey_request_lateness_seconds", "histogram", latenessHelp, nil, &lateness{
+		desc:       prometheus.NewDesc("mosey_request_lateness_seconds", latenessHelp, nil, nil),
+		cumulative: make([]uint64, len(LatenessBounds)),
 	})
 
 	m.groups = m.histograms("mosey_group_documents",
 		"Documents of different domains in one transaction, by operation: begin, release or record.",
 		[]float64{1, 2, 4, 8, 16, 32, 64}, "operation")
 	m.groupWait = m.histograms("mosey_group_wait_seconds", "Wait of the first document of a group for others.", dbBuckets, "operation")
-	m.groupTook = m.histograms("mosey_group_seconds", "Duration of the transaction of a group.", dbBuckets, "operation")
+	m.groupDuration = m.histograms("mosey_group_seconds", "Duration of the transaction of a group.", dbBuckets, "operation")
 	m.fallbacks = m.counters("mosey_group_fallbacks_total", "Groups that failed, so that each document got its own transaction.", "operation")
 	m.statements = m.histograms("mosey_statement_seconds",
 		"Duration of statements, by name; other counts the statements that begin and end transactions.", dbBuckets, "statement")
@@ -113,11 +113,11 @@ func NewMetrics() *Metrics {
 	m.outage = m.gauge("mosey_network_outage",
 		"1 while the network of this process seems to be down, so that failures are not counted against sites.")
 	m.outages = m.counter("mosey_network_outages_total", "Started outages of the network of this process.")
-	m.waited = make(map[reasons.Reason]bool)
+	m.reportedReasons = make(map[reasons.Reason]bool)
 	m.serving = m.gauges("mosey_domains_served",
 		"Domains with a workflow, by the reason of their wait: in flight during a request, none without a wait.", "reason")
 	m.domains = m.gauges("mosey_domains", "Domains by status; above 50,000 domains, only mosey_domains_estimate is set.", "status")
-	m.known = m.gauge("mosey_domains_estimate", "Estimated number of domains, from the planner's statistics.")
+	m.domainsEstimate = m.gauge("mosey_domains_estimate", "Estimated number of domains, from the planner's statistics.")
 	m.pending = m.gauge("mosey_frontier_pending", "Pending attempts of all runs; above 50,000 an estimate.")
 	m.due = m.gauge("mosey_frontier_due_domains", "Due domains without a workflow, up to 50,000 per run.")
 	m.oldest = m.gauge("mosey_frontier_oldest_due_seconds", "Time since the oldest due domain became due.")
@@ -193,12 +193,12 @@ var fleetGauges = []Metric{
 }
 
 // Fleet shows the use of a process's share. Call it once.
-func (m *Metrics) Fleet(use func() (share, taken, limit int)) {
+func (m *Metrics) Fleet(use func() (share, inFlight, limit int)) {
 	for i, g := range fleetGauges {
 		opts := prometheus.GaugeOpts{Name: g.Name, Help: g.Help}
 		m.registry.MustRegister(prometheus.NewGaugeFunc(opts, func() float64 {
-			share, taken, limit := use()
-			return float64([]int{share, taken, limit}[i])
+			share, inFlight, limit := use()
+			return float64([]int{share, inFlight, limit}[i])
 		}))
 	}
 }
@@ -221,23 +221,23 @@ func (m *Metrics) Attempt(o request.Observation) {
 	}
 	kind := string(at.Kind)
 	m.requests.WithLabelValues(kind, string(at.Outcome)).Inc()
-	if why := unread(at); why != "" {
-		m.unread.WithLabelValues(kind, why).Inc()
+	if reason := unreadReason(at); reason != "" {
+		m.unreadTotal.WithLabelValues(kind, reason).Inc()
 	}
 	m.received.WithLabelValues(kind).Add(float64(at.Bytes))
 	m.waits.WithLabelValues(string(at.Reason)).Observe(time.Duration(at.Delay).Seconds())
-	for phase, took := range map[string]time.Duration{
+	for phase, duration := range map[string]time.Duration{
 		"resolve": o.Resolve, "connect": o.Connect, "first_byte": o.FirstByte,
 		"body": o.Body, "read": o.Read, "record": o.Record,
 	} {
-		if took > 0 { // else the attempt ended before this phase
-			m.phases.WithLabelValues(phase).Observe(took.Seconds())
+		if duration > 0 { // else the attempt ended before this phase
+			m.phases.WithLabelValues(phase).Observe(duration.Seconds())
 		}
 	}
 }
 
-// unread returns the reason why an answer gave no content, or "".
-func unread(at crawl.Attempt) string {
+// unreadReason returns the reason why an answer gave no content, or "".
+func unreadReason(at crawl.Attempt) string {
 	switch {
 	case at.Outcome != crawl.OutcomeSuccess:
 		return ""
@@ -248,10 +248,10 @@ func unread(at crawl.Attempt) string {
 }
 
 // Group counts a group of documents that shared a transaction.
-func (m *Metrics) Group(op string, g db.GroupTaken) {
+func (m *Metrics) Group(op string, g db.GroupStats) {
 	m.groups.WithLabelValues(op).Observe(float64(g.Documents))
 	m.groupWait.WithLabelValues(op).Observe(g.Waited.Seconds())
-	m.groupTook.WithLabelValues(op).Observe(g.Took.Seconds())
+	m.groupDuration.WithLabelValues(op).Observe(g.Took.Seconds())
 	if g.Failed {
 		m.fallbacks.WithLabelValues(op).Inc()
 	}
@@ -267,8 +267,8 @@ func (m *Metrics) Outage(o crawl.Outage) {
 	m.outages.Inc()
 }
 
-func (m *Metrics) sampled(w report.Watch) {
-	m.served(w.Waits)
+func (m *Metrics) setSample(w report.Watch) {
+	m.setServed(w.Waits)
 	if w.Domains == nil {
 		m.domains.Reset()
 	} else {
@@ -276,7 +276,7 @@ func (m *Metrics) sampled(w report.Watch) {
 			m.domains.WithLabelValues(string(status)).Set(float64(w.Domains[status]))
 		}
 	}
-	m.known.Set(float64(w.DomainsAbout))
+	m.domainsEstimate.Set(float64(w.DomainsEstimate))
 	m.pending.Set(float64(w.Pending))
 	m.due.Set(float64(w.Due))
 	m.oldest.Set(time.Duration(w.OldestDue).Seconds())
@@ -284,12 +284,13 @@ func (m *Metrics) sampled(w report.Watch) {
 	m.sampledAt.Set(float64(w.Now.UnixMilli()) / 1000)
 }
 
-// served sets the number of waiting domains by reason; earlier reasons without a domain become 0.
-func (m *Metrics) served(waits map[reasons.Reason]int64) {
+// setServed sets the number of waiting domains by reason; earlier reasons without a domain become
+// 0.
+func (m *Metrics) setServed(waits map[reasons.Reason]int64) {
 	for reason := range waits {
-		m.waited[reason] = true
+		m.reportedReasons[reason] = true
 	}
-	for reason := range m.waited {
+	for reason := range m.reportedReasons {
 		m.serving.WithLabelValues(cmp.Or(string(reason), "none")).Set(float64(waits[reason]))
 	}
 }

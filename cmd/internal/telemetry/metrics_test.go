@@ -43,12 +43,12 @@ func filled(t *testing.T) *Metrics {
 	} {
 		m.Attempt(request.Observation{Attempt: at, Resolve: time.Millisecond, Connect: time.Second})
 	}
-	m.Group("begin", db.GroupTaken{Documents: 3, Failed: true})
+	m.Group("begin", db.GroupStats{Documents: 3, Failed: true})
 	m.Outage(crawl.Outage{Since: time.Now()})
 	m.Cache("dns", func() (int64, int64) { return 3, 1 })
 	m.ImageStore("put", errors.New("broken"))
 	take := func(measure string, value float64, tags ...string) {
-		wanted, take := m.Measured()(measure)
+		wanted, take := m.MeasureServer()(measure)
 		require.Len(t, tags, len(wanted), measure)
 		take(tags, value)
 	}
@@ -85,7 +85,7 @@ type store struct {
 }
 
 func (s *store) Watch(context.Context) (report.Watch, error) {
-	s.watch.Now = s.watch.Now.Add(sampleEvery)
+	s.watch.Now = s.watch.Now.Add(sampleInterval)
 	return s.watch, s.err
 }
 
@@ -94,8 +94,8 @@ func (s *store) EndedGaps(_ context.Context, since, until time.Time, bounds []fl
 	late := make([]int64, len(bounds)+1)
 	late[0], late[1], late[len(bounds)] = 1, 2, 3 // a violation, two within 10 ms and three beyond all bounds
 	return []report.EndedGaps{
-		{Kind: "address", Gaps: 4, Late: make([]int64, len(bounds)+1)},
-		{Kind: "domain", Gaps: 6, Violations: 1, Late: late, LateSeconds: 2000},
+		{Kind: "address", Gaps: 4, LatenessBuckets: make([]int64, len(bounds)+1)},
+		{Kind: "domain", Gaps: 6, Violations: 1, LatenessBuckets: late, LatenessSumSeconds: 2000},
 	}, s.err
 }
 
@@ -127,7 +127,7 @@ func TestMetrics(t *testing.T) {
 	} {
 		require.NoError(t, testutil.GatherAndCompare(m.registry, strings.NewReader(header(m, text)+want+"\n"), text))
 	}
-	_, unwanted := m.Measured()("cache_size")
+	_, unwanted := m.MeasureServer()("cache_size")
 	require.Nil(t, unwanted)
 	families, err := m.registry.Gather()
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestMetrics(t *testing.T) {
 		require.InDelta(t, 4000, h.GetSampleSum(), 0)
 		require.EqualValues(t, 2, h.GetBucket()[0].GetCumulativeCount())
 		require.EqualValues(t, 6, h.GetBucket()[1].GetCumulativeCount())
-		require.EqualValues(t, 6, h.GetBucket()[len(LateBounds)-1].GetCumulativeCount(), "the others are beyond")
+		require.EqualValues(t, 6, h.GetBucket()[len(LatenessBounds)-1].GetCumulativeCount(), "the others are beyond")
 		return
 	}
 	require.Fail(t, "there is no overshoot")
@@ -194,7 +194,7 @@ func TestSampleGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	_, err = m.sample(t.Context(), s, since.Add(-time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, []time.Duration{2 * sampleEvery, sampleBack}, s.spans)
+	require.Equal(t, []time.Duration{2 * sampleInterval, maxSampleSpan}, s.spans)
 }
 
 func TestStatementNames(t *testing.T) {

@@ -44,8 +44,8 @@ type Check struct {
 	Do   func(context.Context) error
 }
 
-// readySpan bounds all checks together.
-const readySpan = 3 * time.Second
+// readyTimeout bounds all checks together.
+const readyTimeout = 3 * time.Second
 
 // Server serves metrics, health and profiles of a process.
 type Server struct {
@@ -62,7 +62,7 @@ func Serve(ctx context.Context, address string, debug bool, m *Metrics, ready []
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answerReady(w, r, ready) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { serveReadiness(w, r, ready) })
 	if debug {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -75,7 +75,7 @@ func Serve(ctx context.Context, address string, debug bool, m *Metrics, ready []
 		return nil, fmt.Errorf("--metrics: %w", err)
 	}
 	return &Server{listener.Addr().String(), ServeHTTP(listener, &http.Server{
-		Handler: ownNames(listener.Addr(), mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: requireLocalNames(listener.Addr(), mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	})}, nil
 }
@@ -93,9 +93,9 @@ func ServeHTTP(listener net.Listener, server *http.Server) (stop func() error) {
 	}
 }
 
-// ownNames accepts only this machine's names on a loopback listener: a browser's page must not get
-// here by its own name (DNS rebinding).
-func ownNames(addr net.Addr, next http.Handler) http.Handler {
+// requireLocalNames accepts only this machine's names on a loopback listener: a browser's page must
+// not get here by its own name (DNS rebinding).
+func requireLocalNames(addr net.Addr, next http.Handler) http.Handler {
 	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		return next
 	}
@@ -112,9 +112,9 @@ func ownNames(addr net.Addr, next http.Handler) http.Handler {
 	})
 }
 
-// answerReady reports the result of each check: 200 if all pass, else 503.
-func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
-	ctx, cancel := context.WithTimeout(r.Context(), readySpan)
+// serveReadiness reports the result of each check: 200 if all pass, else 503.
+func serveReadiness(w http.ResponseWriter, r *http.Request, checks []Check) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	results := make([]chan error, len(checks))
 	for i, check := range checks {
@@ -129,7 +129,7 @@ func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
 				lines[i], status = err.Error(), http.StatusServiceUnavailable
 			}
 		case <-ctx.Done():
-			lines[i], status = "timeout after "+readySpan.String(), http.StatusServiceUnavailable
+			lines[i], status = "timeout after "+readyTimeout.String(), http.StatusServiceUnavailable
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -139,22 +139,23 @@ func answerReady(w http.ResponseWriter, r *http.Request, checks []Check) {
 	}
 }
 
-const maxHealth = 64 << 10
+const maxReadinessBytes = 64 << 10
 
-// Ask copies the answer of /readyz at f's address to out. It returns an error unless it is ready.
-func (f WatchFlags) Ask(ctx context.Context, out io.Writer) error {
+// PrintReadiness copies the answer of /readyz at f's address to out. It returns an error unless it
+// is ready.
+func (f WatchFlags) PrintReadiness(ctx context.Context, out io.Writer) error {
 	address, err := f.Address()
 	if err != nil {
 		return err
 	}
 	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().IsUnspecified() {
-		here := netip.IPv6Loopback()
+		loopback := netip.IPv6Loopback()
 		if at.Addr().Is4() {
-			here = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+			loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		}
-		address = netip.AddrPortFrom(here, at.Port()).String()
+		address = netip.AddrPortFrom(loopback, at.Port()).String()
 	}
-	ctx, cancel := context.WithTimeout(ctx, readySpan+time.Second)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout+time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
@@ -165,7 +166,7 @@ func (f WatchFlags) Ask(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("no worker responds at %s: %w", address, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHealth))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReadinessBytes))
 	if err != nil {
 		return fmt.Errorf("the worker at %s did not finish its response: %w", address, err)
 	}

@@ -103,14 +103,14 @@ func TestServe(t *testing.T) {
 		require.NoError(t, err)
 		for _, address := range []string{":" + port, "0.0.0.0:" + port, "127.0.0.1:" + port} {
 			var out strings.Builder
-			require.NoError(t, WatchFlags{Metrics: address}.Ask(t.Context(), &out))
+			require.NoError(t, WatchFlags{Metrics: address}.PrintReadiness(t.Context(), &out))
 			require.Equal(t, "temporal: ok\n", out.String())
 		}
 		away.Store(true)
-		err = WatchFlags{Metrics: ":" + port}.Ask(t.Context(), io.Discard)
+		err = WatchFlags{Metrics: ":" + port}.PrintReadiness(t.Context(), io.Discard)
 		require.ErrorContains(t, err, "the worker at 127.0.0.1:"+port+" is not ready: temporal: it is away")
 		require.NoError(t, s.Close())
-		err = WatchFlags{Metrics: ":" + port}.Ask(t.Context(), io.Discard)
+		err = WatchFlags{Metrics: ":" + port}.PrintReadiness(t.Context(), io.Discard)
 		require.ErrorContains(t, err, "no worker responds at 127.0.0.1:"+port)
 	})
 

@@ -16,62 +16,62 @@ import (
 // serverMeasure is one of the few measures, of some two hundred of the embedded Temporal, that show
 // slowness or failure and have only bounded labels.
 type serverMeasure struct {
-	// of is the server's name for it, and name ours.
-	of, name, help string
+	// serverName is the server's name for it, and name ours.
+	serverName, name, help string
 	// buckets belong to a histogram of seconds; nil means a counter.
 	buckets []float64
 	tags    []string
-	// labels are ours; valuesOf computes their values from the tags, or drops the sample.
-	labels   []string
-	valuesOf func(tags []string) (values []string, wanted bool)
+	// labels are ours; labelValues computes their values from the tags, or drops the sample.
+	labels      []string
+	labelValues func(tags []string) (values []string, wanted bool)
 	// zeros are initial values, so that there is a 0 to rise from.
 	zeros [][]string
 }
 
 var serverMeasures = []serverMeasure{
 	{
-		of: "service_requests", name: "mosey_temporal_requests_total",
+		serverName: "service_requests", name: "mosey_temporal_requests_total",
 		help: "Requests to the embedded Temporal, by its service: frontend, history, matching or worker.",
-		tags: []string{"service_name"}, labels: []string{"service"}, valuesOf: asTheyAre,
+		tags: []string{"service_name"}, labels: []string{"service"}, labelValues: allTags,
 	},
 	{
-		of: "service_errors", name: "mosey_temporal_errors_total",
+		serverName: "service_errors", name: "mosey_temporal_errors_total",
 		help: "Requests of mosey_temporal_requests_total that failed unexpectedly.",
-		tags: []string{"service_name"}, labels: []string{"service"}, valuesOf: asTheyAre,
+		tags: []string{"service_name"}, labels: []string{"service"}, labelValues: allTags,
 		zeros: [][]string{{"frontend"}, {"history"}, {"matching"}, {"worker"}},
 	},
 	{
-		of: "service_latency", name: "mosey_temporal_request_seconds",
+		serverName: "service_latency", name: "mosey_temporal_request_seconds",
 		help:    "Duration of requests to the embedded Temporal, without long polls.",
-		buckets: dbBuckets, tags: []string{"service_name", "operation"}, labels: []string{"service"}, valuesOf: unlessItWaits,
+		buckets: dbBuckets, tags: []string{"service_name", "operation"}, labels: []string{"service"}, labelValues: skipLongRequests,
 	},
 	{
-		of: "persistence_latency", name: "mosey_temporal_storage_seconds",
-		help: "Wait of the embedded Temporal for its database.", buckets: dbBuckets, valuesOf: asTheyAre,
+		serverName: "persistence_latency", name: "mosey_temporal_storage_seconds",
+		help: "Wait of the embedded Temporal for its database.", buckets: dbBuckets, labelValues: allTags,
 	},
 	{
-		of: "persistence_errors", name: "mosey_temporal_storage_errors_total",
-		help: "Unexpected failures of the database of the embedded Temporal.", valuesOf: asTheyAre, zeros: [][]string{{}},
+		serverName: "persistence_errors", name: "mosey_temporal_storage_errors_total",
+		help: "Unexpected failures of the database of the embedded Temporal.", labelValues: allTags, zeros: [][]string{{}},
 	},
 	{
-		of: "task_latency_queue", name: "mosey_temporal_task_seconds",
+		serverName: "task_latency_queue", name: "mosey_temporal_task_seconds",
 		help: "Time from when a task of the embedded Temporal was due until it was done, by queue: " +
 			"timer, transfer (to a worker or a workflow), visibility (lists) or other.",
-		buckets: waitBuckets, tags: []string{"task_type"}, labels: []string{"queue"}, valuesOf: queueOf,
+		buckets: waitBuckets, tags: []string{"task_type"}, labels: []string{"queue"}, labelValues: queueLabel,
 	},
 }
 
-func asTheyAre(tags []string) (values []string, wanted bool) { return tags, true }
+func allTags(tags []string) (values []string, ok bool) { return tags, true }
 
-// waiting lists requests that are answered only after an event.
-var waiting = []string{"UpdateWorkflowExecution", "ExecuteMultiOperation", "QueryWorkflow", "GetTaskQueueUserData", "DispatchNexusTask"}
+// longRequests lists requests that are answered only after an event.
+var longRequests = []string{"UpdateWorkflowExecution", "ExecuteMultiOperation", "QueryWorkflow", "GetTaskQueueUserData", "DispatchNexusTask"}
 
-func unlessItWaits(tags []string) (values []string, wanted bool) {
+func skipLongRequests(tags []string) (values []string, ok bool) {
 	operation := tags[1]
-	return tags[:1], !strings.HasPrefix(operation, "Poll") && !slices.Contains(waiting, operation)
+	return tags[:1], !strings.HasPrefix(operation, "Poll") && !slices.Contains(longRequests, operation)
 }
 
-func queueOf(tags []string) (values []string, wanted bool) {
+func queueLabel(tags []string) (values []string, ok bool) {
 	for _, queue := range []string{"Timer", "Transfer", "Visibility"} {
 		if strings.HasPrefix(tags[0], queue) {
 			return []string{strings.ToLower(queue)}, true
@@ -80,15 +80,15 @@ func queueOf(tags []string) (values []string, wanted bool) {
 	return []string{"other"}, true
 }
 
-type serverTaker struct {
-	tags  []string
-	take  func(tags []string, value float64)
-	begin func()
+type serverSampler struct {
+	tags   []string
+	record func(tags []string, value float64)
+	begin  func()
 }
 
 // declareServer declares the embedded Temporal's metrics. Without one there are no series.
 func (m *Metrics) declareServer() {
-	m.server = make(map[string]serverTaker)
+	m.server = make(map[string]serverSampler)
 	for _, s := range serverMeasures {
 		var observe func(value float64, values []string)
 		if s.buckets == nil {
@@ -98,10 +98,10 @@ func (m *Metrics) declareServer() {
 			h := m.histograms(s.name, s.help, s.buckets, s.labels...)
 			observe = func(value float64, values []string) { h.WithLabelValues(values...).Observe(value) }
 		}
-		m.server[s.of] = serverTaker{
+		m.server[s.serverName] = serverSampler{
 			tags: s.tags,
-			take: func(tags []string, value float64) {
-				if values, wanted := s.valuesOf(tags); wanted {
+			record: func(tags []string, value float64) {
+				if values, isCounted := s.labelValues(tags); isCounted {
 					observe(value, values)
 				}
 			},
@@ -114,15 +114,15 @@ func (m *Metrics) declareServer() {
 	}
 }
 
-// Measured starts counting the embedded Temporal's measures. It returns a measure's wanted tags and
-// its sample function, nil if the measure is not served.
-func (m *Metrics) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
+// MeasureServer starts counting the embedded Temporal's measures. It returns a measure's wanted
+// tags and its sample function, nil if the measure is not served.
+func (m *Metrics) MeasureServer() func(measure string) (tags []string, take func(tags []string, value float64)) {
 	for _, taker := range m.server {
 		taker.begin()
 	}
 	return func(measure string) ([]string, func([]string, float64)) {
 		taker := m.server[measure]
-		return taker.tags, taker.take
+		return taker.tags, taker.record
 	}
 }
 

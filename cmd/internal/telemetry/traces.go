@@ -29,12 +29,12 @@ import (
 )
 
 const (
-	// flushSpan bounds the export of a process's last traces.
-	flushSpan = 3 * time.Second
-	// troubleSpan is the least interval between logged export errors.
-	troubleSpan = time.Minute
-	// troubleMax bounds an error's text in bytes, because it may quote a server.
-	troubleMax = 500
+	// flushTimeout bounds the export of a process's last traces.
+	flushTimeout = 3 * time.Second
+	// exportErrorInterval is the least interval between logged export errors.
+	exportErrorInterval = time.Minute
+	// maxExportErrorBytes bounds an error's text in bytes, because it may quote a server.
+	maxExportErrorBytes = 500
 )
 
 // Traces exports traces as the environment configures. A full queue drops spans.
@@ -48,7 +48,7 @@ type Traces struct {
 
 // NewTraces exports traces as the environment configures (OTEL_*), or returns nil if they are off.
 func NewTraces(lookup func(string) (string, bool), process Process, logger *slog.Logger) (*Traces, error) {
-	s, err := tracing(lookup)
+	s, err := readTraceSettings(lookup)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func NewTraces(lookup func(string) (string, bool), process Process, logger *slog
 		// the last of two values of an attribute counts
 		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL, append(attrs, s.resource...)...)),
 	)
-	otel.SetErrorHandler(&trouble{logger: logger})
+	otel.SetErrorHandler(&exportErrorHandler{logger: logger})
 	return &Traces{Tracer: traces.New(provider), provider: provider, exporter: exporter, logger: logger}, nil
 }
 
@@ -81,34 +81,34 @@ type Process struct{ Version, Instance string }
 
 // Close sends the remaining traces, for three seconds at most.
 func (t *Traces) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushSpan)
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
 		err = errors.Join(err, t.exporter.Shutdown(ctx)) // cancels the export
-		t.logger.WarnContext(ctx, "the last traces could not be sent", "error", brief(err))
+		t.logger.WarnContext(ctx, "the last traces could not be sent", "error", shortenError(err))
 	}
 }
 
-type trouble struct {
+type exportErrorHandler struct {
 	logger *slog.Logger
 
-	mu     sync.Mutex
-	last   time.Time
-	silent int
+	mu         sync.Mutex
+	last       time.Time
+	suppressed int
 }
 
-func (t *trouble) Handle(err error) {
+func (t *exportErrorHandler) Handle(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= troubleSpan {
-		t.logger.Warn("traces could not be sent", "error", brief(err), "times_since_last", t.silent)
-		t.last, t.silent = now, 0
+	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= exportErrorInterval {
+		t.logger.Warn("traces could not be sent", "error", shortenError(err), "times_since_last", t.suppressed)
+		t.last, t.suppressed = now, 0
 		return
 	}
-	t.silent++
+	t.suppressed++
 }
 
-func brief(err error) string { return crawl.CleanText(err.Error(), troubleMax) }
+func shortenError(err error) string { return crawl.CleanText(err.Error(), maxExportErrorBytes) }
 
 // errorsOnly drops the settings that OpenTelemetry logs.
 type errorsOnly struct{ slog.Handler }
@@ -138,8 +138,8 @@ func (e *environment) get(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// either returns the variable for traces, or else the variable for all signals.
-func (e *environment) either(suffix string) (name, value string) {
+// lookupForTraces returns the variable for traces, or else the variable for all signals.
+func (e *environment) lookupForTraces(suffix string) (name, value string) {
 	for _, name = range []string{"OTEL_EXPORTER_OTLP_TRACES_" + suffix, "OTEL_EXPORTER_OTLP_" + suffix} {
 		if value = e.get(name); value != "" {
 			break
@@ -148,58 +148,58 @@ func (e *environment) either(suffix string) (name, value string) {
 	return name, value
 }
 
-func (e *environment) wrong(name, value, want string) {
+func (e *environment) addError(name, value, want string) {
 	e.errs = append(e.errs, fmt.Errorf("%s %q: want %s", name, value, want))
 }
 
-// tracing reads the environment's settings of traces; nil means off. If off, it ignores the
-// details, which may be meant for other programs.
-func tracing(lookup func(string) (string, bool)) (*traceSettings, error) {
+// readTraceSettings reads the environment's settings of traces; nil means off. If off, it ignores
+// the details, which may be meant for other programs.
+func readTraceSettings(lookup func(string) (string, bool)) (*traceSettings, error) {
 	e := &environment{lookup: lookup}
-	if !e.on() {
+	if !e.isEnabled() {
 		return nil, errors.Join(e.errs...)
 	}
-	protocol, endpoint := e.target()
+	protocol, endpoint := e.exportTarget()
 	s := &traceSettings{protocol, endpoint, e.sampler(), e.resource()}
-	e.others()
+	e.checkOthers()
 	return s, errors.Join(e.errs...)
 }
 
-func (e *environment) on() bool {
+func (e *environment) isEnabled() bool {
 	const off, exporter = "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER"
 	switch v := e.get(off); strings.ToLower(v) {
 	case "true":
 		return false
 	case "", "false":
 	default:
-		e.wrong(off, v, "true or false")
+		e.addError(off, v, "true or false")
 		return false
 	}
 	switch v := e.get(exporter); v {
 	case "":
-		_, endpoint := e.either("ENDPOINT")
+		_, endpoint := e.lookupForTraces("ENDPOINT")
 		return endpoint != ""
 	case "otlp":
 		return true
 	case "none":
 	default:
-		e.wrong(exporter, v, "otlp or none")
+		e.addError(exporter, v, "otlp or none")
 	}
 	return false
 }
 
-func (e *environment) target() (protocol, endpoint string) {
-	name, protocol := e.either("PROTOCOL")
+func (e *environment) exportTarget() (protocol, endpoint string) {
+	name, protocol := e.lookupForTraces("PROTOCOL")
 	protocol = cmp.Or(protocol, protocolHTTP)
 	if protocol != protocolHTTP && protocol != protocolGRPC {
-		e.wrong(name, protocol, protocolHTTP+" or "+protocolGRPC)
+		e.addError(name, protocol, protocolHTTP+" or "+protocolGRPC)
 	}
-	name, endpoint = e.either("ENDPOINT")
+	name, endpoint = e.lookupForTraces("ENDPOINT")
 	switch {
 	case endpoint != "":
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			e.wrong(name, urls.WithoutCredentials(endpoint), "a URL such as http://localhost:4318")
+			e.addError(name, urls.WithoutCredentials(endpoint), "a URL such as http://localhost:4318")
 			return protocol, endpoint
 		}
 		if protocol == protocolHTTP && name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the traces variable is used unchanged
@@ -227,19 +227,19 @@ func (e *environment) sampler() sdktrace.Sampler {
 		text := cmp.Or(e.get(arg), "1")
 		share, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(share >= 0 && share <= 1) { // NaN fails both
-			e.wrong(arg, text, "a share from 0 to 1, such as 0.01")
+			e.addError(arg, text, "a share from 0 to 1, such as 0.01")
 		}
 		return sdktrace.TraceIDRatioBased(share)
 	}
-	e.wrong(name, v, "always_on, always_off or traceidratio, or one of them with parentbased_ before it")
+	e.addError(name, v, "always_on, always_off or traceidratio, or one of them with parentbased_ before it")
 	return sdktrace.NeverSample()
 }
 
 func (e *environment) resource() (attrs []attribute.KeyValue) {
 	const name = "OTEL_RESOURCE_ATTRIBUTES"
-	pairs, ok := pairsOf(e.get(name))
+	pairs, ok := parsePairs(e.get(name))
 	if !ok {
-		e.wrong(name, e.get(name), "pairs such as deployment.environment.name=test,team=web")
+		e.addError(name, e.get(name), "pairs such as deployment.environment.name=test,team=web")
 	}
 	for _, pair := range pairs {
 		attrs = append(attrs, attribute.String(pair[0], pair[1]))
@@ -250,7 +250,7 @@ func (e *environment) resource() (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-func pairsOf(text string) (pairs [][2]string, ok bool) {
+func parsePairs(text string) (pairs [][2]string, ok bool) {
 	for pair := range strings.SplitSeq(text, ",") {
 		if pair = strings.TrimSpace(pair); pair == "" {
 			continue
@@ -266,34 +266,34 @@ func pairsOf(text string) (pairs [][2]string, ok bool) {
 	return pairs, true
 }
 
-// others checks the variables that OpenTelemetry reads, because it would only log an error.
-func (e *environment) others() {
+// checkOthers checks the variables that OpenTelemetry reads, because it would only log an error.
+func (e *environment) checkOthers() {
 	for _, name := range []string{
 		"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
 	} {
 		e.number(name, e.get(name))
 	}
-	name, value := e.either("TIMEOUT")
+	name, value := e.lookupForTraces("TIMEOUT")
 	e.number(name, value)
-	if name, value = e.either("COMPRESSION"); value != "" && value != "gzip" && value != "none" {
-		e.wrong(name, value, "gzip or none")
+	if name, value = e.lookupForTraces("COMPRESSION"); value != "" && value != "gzip" && value != "none" {
+		e.addError(name, value, "gzip or none")
 	}
 	for _, suffix := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
-		if name, value = e.either(suffix); value == "" {
+		if name, value = e.lookupForTraces(suffix); value == "" {
 			continue
 		}
 		if _, err := os.ReadFile(value); err != nil {
-			e.wrong(name, value, "a file that can be read")
+			e.addError(name, value, "a file that can be read")
 		}
 	}
-	name, value = e.either("HEADERS")
-	if _, ok := pairsOf(value); !ok {
-		e.wrong(name, "…", "pairs such as authorization=Bearer%20abc") // values are secret
+	name, value = e.lookupForTraces("HEADERS")
+	if _, ok := parsePairs(value); !ok {
+		e.addError(name, "…", "pairs such as authorization=Bearer%20abc") // values are secret
 	}
 }
 
 func (e *environment) number(name, value string) {
 	if n, err := strconv.Atoi(value); value != "" && (err != nil || n <= 0) {
-		e.wrong(name, value, "a whole number from 1")
+		e.addError(name, value, "a whole number from 1")
 	}
 }

@@ -45,7 +45,7 @@ func TestTracesAreOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := tracing(env.lookup)
+			s, err := readTraceSettings(env.lookup)
 			require.NoError(t, err)
 			require.Nil(t, s)
 		})
@@ -75,7 +75,7 @@ func TestTraceSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := tracing(c.env.lookup)
+			s, err := readTraceSettings(c.env.lookup)
 			require.NoError(t, err)
 			require.Equal(t, c.protocol, s.protocol)
 			require.Equal(t, c.endpoint, s.endpoint)
@@ -85,7 +85,7 @@ func TestTraceSettings(t *testing.T) {
 
 	t.Run("Resource", func(t *testing.T) {
 		t.Parallel()
-		s, err := tracing(variables{
+		s, err := readTraceSettings(variables{
 			exporter: "otlp", "OTEL_SERVICE_NAME": "mine", "OTEL_RESOURCE_ATTRIBUTES": "team=the%20web, a=b=c,",
 		}.lookup)
 		require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestWrongTraceSettings(t *testing.T) {
 
 	t.Run("AreAllNamed", func(t *testing.T) {
 		t.Parallel()
-		_, err := tracing(variables{exporter: "otlp", samplerName: "x", protocolOfAll: "y"}.lookup)
+		_, err := readTraceSettings(variables{exporter: "otlp", samplerName: "x", protocolOfAll: "y"}.lookup)
 		require.Len(t, strings.Split(err.Error(), "\n"), 2)
 	})
 }
@@ -192,10 +192,10 @@ func TestExport(t *testing.T) {
 		for range 10_000 { // more than there is room for
 			attempt(tr.Tracer)
 		}
-		require.Less(t, time.Since(began), flushSpan, "nobody waits for room")
+		require.Less(t, time.Since(began), flushTimeout, "nobody waits for room")
 		began = time.Now()
 		tr.Close()
-		require.Less(t, time.Since(began), 2*flushSpan)
+		require.Less(t, time.Since(began), 2*flushTimeout)
 		require.Contains(t, log.String(), "the last traces could not be sent")
 	})
 }
@@ -203,11 +203,11 @@ func TestExport(t *testing.T) {
 func TestTroubleIsCounted(t *testing.T) {
 	t.Parallel()
 	var log output.Buffer
-	tr := &trouble{logger: slog.New(slog.NewTextHandler(&log, nil))}
+	tr := &exportErrorHandler{logger: slog.New(slog.NewTextHandler(&log, nil))}
 	for range 3 {
 		tr.Handle(errors.New("away\nagain"))
 	}
-	tr.last = tr.last.Add(-troubleSpan)
+	tr.last = tr.last.Add(-exportErrorInterval)
 	tr.Handle(errors.New("still"))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	require.Len(t, lines, 2)

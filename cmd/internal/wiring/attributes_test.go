@@ -16,8 +16,8 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 )
 
-// closed is a Temporal that lets nobody look after namespaces, as Temporal Cloud is, which cannot be
-// had for a test.
+// closed is a Temporal that lets nobody look after namespaces, as Temporal Cloud is, which cannot
+// be had for a test.
 type closed struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	operatorservice.UnimplementedOperatorServiceServer

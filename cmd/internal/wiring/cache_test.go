@@ -17,10 +17,10 @@ func TestCacheSize(t *testing.T) {
 	}
 	runs := []crawl.Run{run(crawl.RunRunning, 10_000), run(crawl.RunRunning, 5_000), run(crawl.RunDone, 7_000)}
 	require.Equal(t, 16_500, cacheSize(runs, 0))
-	require.Equal(t, cacheLeast, cacheSize(nil, 0))
-	require.Equal(t, cacheMost, cacheSize([]crawl.Run{run(crawl.RunRunning, 1_000_000)}, 0))
+	require.Equal(t, minCacheSize, cacheSize(nil, 0))
+	require.Equal(t, maxCacheSize, cacheSize([]crawl.Run{run(crawl.RunRunning, 1_000_000)}, 0))
 	require.Equal(t, 16_500, cacheSize(runs, 8<<30))
-	require.Equal(t, 1000, cacheSize(runs, 1000*cacheShare*cachedBytes), "a quarter of the memory")
+	require.Equal(t, 1000, cacheSize(runs, 1000*cacheMemoryDivisor*bytesPerCachedWorkflow), "a quarter of the memory")
 	require.Equal(t, 1, cacheSize(runs, 1))
 }
 

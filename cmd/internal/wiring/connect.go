@@ -32,8 +32,8 @@ type Client struct {
 // Namespace returns the namespace of the client.
 func (c *Client) Namespace() string { return c.namespace }
 
-// Answers returns an error if Temporal does not answer.
-func (c *Client) Answers(ctx context.Context) error {
+// CheckReachable returns an error if Temporal does not answer.
+func (c *Client) CheckReachable(ctx context.Context) error {
 	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err
 }
@@ -62,14 +62,14 @@ type Connection struct {
 }
 
 func (o Connection) options() (opts client.Options, err error) {
-	own := o.Address != ""
+	isOwn := o.Address != ""
 	// profiles describe other servers, not our own
-	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{EnvLookup: o.Env, DisableFile: own})
+	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{EnvLookup: o.Env, DisableFile: isOwn})
 	if err == nil {
 		opts, err = profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	}
 	switch {
-	case own:
+	case isOwn:
 		// do not send it the secrets of another server
 		opts = client.Options{HostPort: o.Address, Namespace: profile.Namespace}
 		// on the same machine compression costs more than it saves
@@ -95,8 +95,8 @@ type certificate struct {
 func (c *certificate) read(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if fresh, err := tls.LoadX509KeyPair(c.cert, c.key); err == nil {
-		c.last = &fresh
+	if current, err := tls.LoadX509KeyPair(c.cert, c.key); err == nil {
+		c.last = &current
 	}
 	return c.last, nil
 }
@@ -108,20 +108,21 @@ func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, 
 		return nil, err
 	}
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, options...)
-	opts.Logger = log.NewStructuredLogger(slog.New(ofSDK{logger.Handler()}))
+	opts.Logger = log.NewStructuredLogger(slog.New(sdkHandler{logger.Handler()}))
 	opts.Identity = identity()
 	if t != nil {
 		opts.MetricsHandler = t.sdk
 	}
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
-		return nil, unreachable(ctx, opts, err)
+		return nil, explainUnreachable(ctx, opts, err)
 	}
 	return &Client{Client: c, namespace: cmp.Or(opts.Namespace, client.DefaultNamespace)}, nil
 }
 
-// faults lists the error texts of failed connections, each with a remedy. The first match wins.
-var faults = []struct{ says, helps string }{
+// connectionErrors lists the error texts of failed connections, each with a remedy. The first match
+// wins.
+var connectionErrors = []struct{ says, helps string }{
 	{"signed by unknown authority", "set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the CA of the server's certificate"},
 	{"certificate has expired or is not yet valid", "renew the server's certificate, or correct the clock of this machine"},
 	{"remote error: tls: expired certificate", "renew the certificate of TEMPORAL_TLS_CLIENT_CERT_PATH: it has expired"},
@@ -141,21 +142,21 @@ var faults = []struct{ says, helps string }{
 	{"PermissionDenied", "check that TEMPORAL_API_KEY, or the certificate, may use this namespace"},
 }
 
-const askDoctor = "mosey doctor checks it and suggests a remedy"
+const doctorHint = "mosey doctor checks it and suggests a remedy"
 
-func unreachable(ctx context.Context, opts client.Options, err error) error {
+func explainUnreachable(ctx context.Context, opts client.Options, err error) error {
 	address := cmp.Or(opts.HostPort, client.DefaultHostPort)
-	helps := remedyOf(err)
-	if helps == "" && opts.ConnectionOptions.TLS != nil {
-		if told := handshake(ctx, address, opts.ConnectionOptions.TLS); remedyOf(told) != "" {
-			err, helps = told, remedyOf(told)
+	remedy := connectionRemedy(err)
+	if remedy == "" && opts.ConnectionOptions.TLS != nil {
+		if handshakeErr := handshake(ctx, address, opts.ConnectionOptions.TLS); connectionRemedy(handshakeErr) != "" {
+			err, remedy = handshakeErr, connectionRemedy(handshakeErr)
 		}
 	}
-	return fmt.Errorf("reach Temporal at %s: %w: %s", address, err, cmp.Or(helps, "check that Temporal runs at TEMPORAL_ADDRESS; "+askDoctor))
+	return fmt.Errorf("reach Temporal at %s: %w: %s", address, err, cmp.Or(remedy, "check that Temporal runs at TEMPORAL_ADDRESS; "+doctorHint))
 }
 
-func remedyOf(err error) string {
-	for _, f := range faults {
+func connectionRemedy(err error) string {
+	for _, f := range connectionErrors {
 		if err != nil && strings.Contains(err.Error(), f.says) {
 			return f.helps
 		}
@@ -188,7 +189,7 @@ func handshake(ctx context.Context, address string, config *tls.Config) error {
 
 // OpenStore opens a database as a worker and checks its schema. t counts and traces its statements.
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
-	return openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queries()) })
+	return openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queryTracer()) })
 }
 
 // OpenReader is OpenStore with the rights of a reader.
@@ -224,9 +225,9 @@ func CheckSchema(ctx context.Context, store *db.Store) error {
 
 // Migrate brings a database to the newest schema, as its owner. It returns the schema and the
 // number of migrations applied. It calls waits with the session that blocks it.
-func Migrate(ctx context.Context, url string, waits func(string)) (schema db.Schema, applied int, err error) {
+func Migrate(ctx context.Context, url string, onBlocked func(string)) (schema db.Schema, applied int, err error) {
 	err = AsOwner(ctx, url, func(owner *db.Store) error {
-		if applied, err = db.Migrate(ctx, owner.Pool(), waits); err != nil {
+		if applied, err = db.Migrate(ctx, owner.Pool(), onBlocked); err != nil {
 			return err
 		}
 		schema, err = db.SchemaOf(ctx, owner.Pool())
@@ -245,7 +246,7 @@ func Describe(err error) error {
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		// the error has a line for every address tried
-		return fmt.Errorf("%s: check that Postgres runs at DATABASE_URL; "+askDoctor, strings.Join(strings.Fields(err.Error()), " "))
+		return fmt.Errorf("%s: check that Postgres runs at DATABASE_URL; "+doctorHint, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return err
 }
@@ -262,8 +263,8 @@ func AsOwner(ctx context.Context, url string, fn func(*db.Store) error) error {
 
 // imageStore opens the image store at first use, so that an error only affects runs with images.
 type imageStore struct {
-	where string
-	t     *Telemetry
+	location string
+	t        *Telemetry
 
 	mu    sync.Mutex
 	store *imagestore.Store
@@ -276,7 +277,7 @@ func (s *imageStore) open(ctx context.Context) (*imagestore.Store, error) {
 		return s.store, nil
 	}
 	var err error
-	s.store, err = imagestore.Open(ctx, s.where)
+	s.store, err = imagestore.Open(ctx, s.location)
 	return s.store, err
 }
 
@@ -286,7 +287,7 @@ func (s *imageStore) with(ctx context.Context, operation string, op func(*images
 	if err == nil {
 		err = op(store)
 	}
-	if s.t.counting() {
+	if s.t.hasMetrics() {
 		s.t.ImageStore(operation, err)
 	}
 	return err
@@ -304,7 +305,7 @@ func (s *imageStore) Check(ctx context.Context, size int64) error {
 	return s.with(ctx, "check", func(store *imagestore.Store) error { return store.Check(ctx, size) })
 }
 
-// ImagesIn returns a function that opens the image store at where on its first call.
-func ImagesIn(where string) func(context.Context) (*imagestore.Store, error) {
-	return (&imageStore{where: where}).open
+// OpenImagesOnce returns a function that opens the image store at where on its first call.
+func OpenImagesOnce(location string) func(context.Context) (*imagestore.Store, error) {
+	return (&imageStore{location: location}).open
 }

@@ -33,8 +33,8 @@ func Usagef(format string, args ...any) error {
 
 // IsUsage reports whether an error is a mistake in the command.
 func IsUsage(err error) bool {
-	_, is := errors.AsType[usageError](err)
-	return is
+	_, isUsage := errors.AsType[usageError](err)
+	return isUsage
 }
 
 // FailJSON is Fail for programs: it prints one JSON object.
@@ -67,50 +67,51 @@ func failure(err error) (text string, code int) {
 	if IsUsage(err) {
 		return text, ExitUsage
 	}
-	if what, full := diskFull(text); full {
-		text = "the disk is full: free some space and give the command again; stored data is kept (" + what + ")"
+	if action, isFull := parseDiskFull(text); isFull {
+		text = "the disk is full: free some space and give the command again; stored data is kept (" + action + ")"
 	}
 	return text, ExitFailed
 }
 
-// Room is the free and the total space of a disk, in bytes and inodes. Some disks count no inodes.
-type Room struct{ Free, Size, Inodes, InodesAll uint64 }
+// DiskSpace is the free and the total space of a disk, in bytes and inodes. Some disks count no
+// inodes.
+type DiskSpace struct{ Free, Size, Inodes, InodesTotal uint64 }
 
 // IsDiskFull reports whether an error says that a disk is full.
 func IsDiskFull(err error) bool {
-	return err != nil && fullText.MatchString(err.Error())
+	return err != nil && diskFullPattern.MatchString(err.Error())
 }
 
-// fullText matches full disks in errors of Postgres (SQLSTATE 53100), SQLite and the system. Errors
-// of Temporal's server cross a process as text.
-var fullText = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)
+// diskFullPattern matches full disks in errors of Postgres (SQLSTATE 53100), SQLite and the system.
+// Errors of Temporal's server cross a process as text.
+var diskFullPattern = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)
 
-// diskFull reports whether a text says that a disk is full, and summarizes the failed action.
-func diskFull(text string) (what string, full bool) {
+// parseDiskFull reports whether a text says that a disk is full, and summarizes the failed action.
+func parseDiskFull(text string) (action string, isFull bool) {
 	for line := range strings.SplitSeq(text, "\n") {
-		found := fullText.FindStringIndex(line)
+		found := diskFullPattern.FindStringIndex(line)
 		if found == nil {
 			continue
 		}
-		what = line[:found[1]]
+		action = line[:found[1]]
 		for _, begin := range []string{"ERROR: ", "FATAL: ", "PANIC: ", "error: "} {
-			if _, rest, ok := strings.Cut(what, begin); ok {
-				what = rest
+			if _, rest, ok := strings.Cut(action, begin); ok {
+				action = rest
 			}
 		}
-		const longest = 200
-		if what = strings.TrimSpace(what); len(what) > longest {
-			what = "…" + strings.ToValidUTF8(what[len(what)-longest:], "")
+		const maxLen = 200
+		if action = strings.TrimSpace(action); len(action) > maxLen {
+			action = "…" + strings.ToValidUTF8(action[len(action)-maxLen:], "")
 		}
-		if strings.Contains(what, "(SQLSTATE") {
-			what += ")"
+		if strings.Contains(action, "(SQLSTATE") {
+			action += ")"
 		}
-		return what, true
+		return action, true
 	}
 	return "", false
 }
 
-const diskNoticeEvery = time.Minute
+const diskNoticeInterval = time.Minute
 
 // diskLog logs a full disk as one sentence, in place of activity errors and Temporal's time-outs.
 type diskLog struct {
@@ -123,8 +124,8 @@ type diskState struct {
 	// base is the handler without attributes
 	base slog.Handler
 
-	mu         sync.Mutex
-	told, seen time.Time
+	mu               sync.Mutex
+	loggedAt, seenAt time.Time
 }
 
 // newLogger logs to a handler, and reports a full disk in one sentence.
@@ -140,23 +141,23 @@ func (h diskLog) Handle(ctx context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	what, full := diskFull(text)
+	action, isFull := parseDiskFull(text)
 	h.state.mu.Lock()
 	defer h.state.mu.Unlock()
 	switch {
-	case full:
-		h.state.seen = r.Time
-	case strings.HasSuffix(text, context.DeadlineExceeded.Error()) && r.Time.Sub(h.state.seen) < diskNoticeEvery:
+	case isFull:
+		h.state.seenAt = r.Time
+	case strings.HasSuffix(text, context.DeadlineExceeded.Error()) && r.Time.Sub(h.state.seenAt) < diskNoticeInterval:
 		return nil
 	default:
 		return h.Handler.Handle(ctx, r)
 	}
-	if r.Time.Sub(h.state.told) < diskNoticeEvery {
+	if r.Time.Sub(h.state.loggedAt) < diskNoticeInterval {
 		return nil
 	}
-	h.state.told = r.Time
+	h.state.loggedAt = r.Time
 	return h.state.base.Handle(ctx, slog.NewRecord(r.Time, slog.LevelError,
-		"the disk is full: free some space, and the crawl resumes with all stored data ("+what+")", 0))
+		"the disk is full: free some space, and the crawl resumes with all stored data ("+action+")", 0))
 }
 
 func (h diskLog) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -25,9 +25,9 @@ type IdentityFlags struct {
 }
 
 const (
-	// networksMost bounds the number of networks, and networksBytes the size of their file.
-	networksMost  = 1000
-	networksBytes = 64 << 10
+	// maxNetworks bounds the number of networks, and maxNetworksFileBytes the size of their file.
+	maxNetworks          = 1000
+	maxNetworksFileBytes = 64 << 10
 )
 
 // Published describes the crawler to site owners.
@@ -73,21 +73,21 @@ func (f IdentityFlags) Published(agent AgentFlags) (id Published, err error) {
 }
 
 // readNetworks parses networks, or the file that given names.
-func readNetworks(given []string) (networks []netip.Prefix, err error) {
-	if len(given) == 1 {
-		if _, is := parseNetwork(strings.TrimSpace(given[0])); !is {
-			return readNetworksFile(given[0])
+func readNetworks(texts []string) (networks []netip.Prefix, err error) {
+	if len(texts) == 1 {
+		if _, is := parseNetwork(strings.TrimSpace(texts[0])); !is {
+			return readNetworksFile(texts[0])
 		}
 	}
-	for _, text := range given {
+	for _, text := range texts {
 		network, ok := parseNetwork(strings.TrimSpace(text))
 		if !ok {
 			return nil, fmt.Errorf("%q: want an address or a network, such as 192.0.2.7 or 2001:db8::/64", text)
 		}
 		networks = append(networks, network.Masked())
 	}
-	if len(networks) > networksMost {
-		return nil, fmt.Errorf("has %d networks: want at most %d", len(networks), networksMost)
+	if len(networks) > maxNetworks {
+		return nil, fmt.Errorf("has %d networks: want at most %d", len(networks), maxNetworks)
 	}
 	return networks, nil
 }
@@ -99,14 +99,14 @@ func readNetworksFile(name string) ([]netip.Prefix, error) {
 		return nil, fmt.Errorf("%q: want an address or a network, such as 192.0.2.7 or 2001:db8::/64, or a file: %w", name, err)
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, networksBytes+1))
+	data, err := io.ReadAll(io.LimitReader(file, maxNetworksFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if len(data) > networksBytes {
-		return nil, fmt.Errorf("%s: want at most %d bytes", name, networksBytes)
+	if len(data) > maxNetworksFileBytes {
+		return nil, fmt.Errorf("%s: want at most %d bytes", name, maxNetworksFileBytes)
 	}
-	var given []string
+	var lines []string
 	for line := range strings.Lines(string(data)) {
 		text, _, _ := strings.Cut(line, "#")
 		if text = strings.TrimSpace(text); text == "" {
@@ -115,12 +115,12 @@ func readNetworksFile(name string) ([]netip.Prefix, error) {
 		if _, ok := parseNetwork(text); !ok {
 			return nil, fmt.Errorf("%s: %.60q: want an address or a network per line, such as 192.0.2.7 or 2001:db8::/64", name, text)
 		}
-		given = append(given, text)
+		lines = append(lines, text)
 	}
-	if len(given) == 0 {
+	if len(lines) == 0 {
 		return nil, fmt.Errorf("%s: no address in the file", name)
 	}
-	return readNetworks(given)
+	return readNetworks(lines)
 }
 
 // AgentFlags identify the crawler in its requests.
@@ -202,8 +202,8 @@ func isMail(contact string) bool {
 	return err == nil && name.Host && strings.Contains(host, ".")
 }
 
-// NoContact returns a warning if the requests name no contact, else "".
-func (f AgentFlags) NoContact() string {
+// ContactWarning returns a warning if the requests name no contact, else "".
+func (f AgentFlags) ContactWarning() string {
 	if f.Contact != "" || strings.Contains(f.UserAgent, "@") || strings.Contains(f.UserAgent, "://") {
 		return ""
 	}
@@ -226,7 +226,7 @@ func (f SignFlags) signer(logger *slog.Logger) (*botauth.Signer, error) {
 	if f.Sign == "" {
 		return nil, errors.New("--signature-agent needs --sign: without a key no request is signed")
 	}
-	if _, err := f.SignAs(); err != nil {
+	if _, err := f.SignatureAgentValue(); err != nil {
 		return nil, err
 	}
 	signer, err := botauth.New(botauth.Config{Path: f.Sign, Agent: f.SignatureAgent, Form: f.SignForm, Logger: logger})
@@ -239,8 +239,8 @@ func (f SignFlags) signer(logger *slog.Logger) (*botauth.Signer, error) {
 	return signer, nil
 }
 
-// SignAs returns the value of the Signature-Agent header.
-func (f SignFlags) SignAs() (string, error) {
+// SignatureAgentValue returns the value of the Signature-Agent header.
+func (f SignFlags) SignatureAgentValue() (string, error) {
 	if f.SignatureAgent == "" {
 		return "", errors.New("--signature-agent is missing: give the https URL of the host that serves the public keys, " +
 			"because sites cannot verify a signature without the key")
@@ -252,9 +252,9 @@ func (f SignFlags) SignAs() (string, error) {
 	return agent, nil
 }
 
-// SignedBy returns the signing key's keyid and the URL of its public part, empty without
+// SigningKey returns the signing key's keyid and the URL of its public part, empty without
 // signatures.
-func (f SignFlags) SignedBy() (keyID, directory string, err error) {
+func (f SignFlags) SigningKey() (keyID, directory string, err error) {
 	signer, err := f.signer(nil)
 	if signer == nil || err != nil {
 		return "", "", err

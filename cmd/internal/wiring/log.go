@@ -30,24 +30,24 @@ func (f LogFlags) Logger(w io.Writer, level slog.Level, asJSON bool) *slog.Logge
 	}
 	options := &slog.HandlerOptions{Level: level}
 	if f.LogFormat == "json" || f.LogFormat == "" && asJSON {
-		return newLogger(ofActivity{slog.NewJSONHandler(w, options)})
+		return newLogger(activityHandler{slog.NewJSONHandler(w, options)})
 	}
-	return newLogger(ofActivity{slog.NewTextHandler(w, options)})
+	return newLogger(activityHandler{slog.NewTextHandler(w, options)})
 }
 
-// ofActivity adds the workflow to the lines of an activity, unless a logger of the SDK did.
-type ofActivity struct{ slog.Handler }
+// activityHandler adds the workflow to the lines of an activity, unless a logger of the SDK did.
+type activityHandler struct{ slog.Handler }
 
-func (h ofActivity) Handle(ctx context.Context, r slog.Record) error {
+func (h activityHandler) Handle(ctx context.Context, r slog.Record) error {
 	if activity.IsActivity(ctx) {
-		has := make(map[string]bool)
+		hasKey := make(map[string]bool)
 		r.Attrs(func(a slog.Attr) bool {
-			has[a.Key] = true
+			hasKey[a.Key] = true
 			return true
 		})
 		r = r.Clone()
 		for _, a := range subject(activity.GetInfo(ctx).WorkflowExecution.ID) {
-			if !has[a.Key] {
+			if !hasKey[a.Key] {
 				r.AddAttrs(a)
 			}
 		}
@@ -67,89 +67,91 @@ func subject(workflow string) []slog.Attr {
 	return attrs
 }
 
-func (h ofActivity) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return ofActivity{h.Handler.WithAttrs(attrs)}
+func (h activityHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return activityHandler{h.Handler.WithAttrs(attrs)}
 }
 
-func (h ofActivity) WithGroup(name string) slog.Handler {
-	return ofActivity{h.Handler.WithGroup(name)}
+func (h activityHandler) WithGroup(name string) slog.Handler {
+	return activityHandler{h.Handler.WithGroup(name)}
 }
 
-// ofSDK logs for the SDK under our attribute names. It drops steps and warnings about a normal
+// sdkHandler logs for the SDK under our attribute names. It drops steps and warnings about a normal
 // stop: a worker no longer polls, or an activity ended while its heartbeat was sent.
-type ofSDK struct{ slog.Handler }
+type sdkHandler struct{ slog.Handler }
 
 // Enabled drops the line for each step of a workflow.
-func (h ofSDK) Enabled(ctx context.Context, level slog.Level) bool {
+func (h sdkHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level > slog.LevelDebug && h.Handler.Enabled(ctx, level)
 }
 
-func (h ofSDK) Handle(ctx context.Context, r slog.Record) error {
-	ended := false
+func (h sdkHandler) Handle(ctx context.Context, r slog.Record) error {
+	isNormalEnd := false
 	line := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		err := a.Value.String()
 		// only an activity's own end cancels its context, never a failure of Temporal
-		cutOff := r.Message == "RecordActivityHeartbeat with error" && err == context.Canceled.Error()
-		ended = ended || a.Key == "Error" && (cutOff || strings.HasSuffix(err, "worker stopping"))
-		line.AddAttrs(inOurWords(a)...)
-		return !ended
+		isCancelled := r.Message == "RecordActivityHeartbeat with error" && err == context.Canceled.Error()
+		isNormalEnd = isNormalEnd || a.Key == "Error" && (isCancelled || strings.HasSuffix(err, "worker stopping"))
+		line.AddAttrs(renameAttribute(a)...)
+		return !isNormalEnd
 	})
-	if ended {
+	if isNormalEnd {
 		return nil
 	}
 	return h.Handler.Handle(ctx, line)
 }
 
-var ourWords = map[string]string{
+var attributeNames = map[string]string{
 	"RunID": "workflow_run", "ActivityType": "activity", "Attempt": "attempt",
 	"TaskQueue": "task_queue", "Error": "error",
 }
 
-func inOurWords(a slog.Attr) []slog.Attr {
+func renameAttribute(a slog.Attr) []slog.Attr {
 	switch a.Key {
 	case "WorkflowID":
 		return subject(a.Value.String())
 	case "Namespace", "WorkerID", "WorkflowType", "ActivityID":
 		return nil // the same in all lines, or implied by others
 	}
-	a.Key = cmp.Or(ourWords[a.Key], a.Key)
+	a.Key = cmp.Or(attributeNames[a.Key], a.Key)
 	return []slog.Attr{a}
 }
 
-func (h ofSDK) WithAttrs(attrs []slog.Attr) slog.Handler {
-	var ours []slog.Attr
+func (h sdkHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	var renamed []slog.Attr
 	for _, a := range attrs {
-		ours = append(ours, inOurWords(a)...)
+		renamed = append(renamed, renameAttribute(a)...)
 	}
-	return ofSDK{h.Handler.WithAttrs(ours)}
+	return sdkHandler{h.Handler.WithAttrs(renamed)}
 }
 
-func (h ofSDK) WithGroup(name string) slog.Handler {
-	return ofSDK{h.Handler.WithGroup(name)}
+func (h sdkHandler) WithGroup(name string) slog.Handler {
+	return sdkHandler{h.Handler.WithGroup(name)}
 }
 
 // Plain returns a writer that drops control characters other than line ends and tabs, because rows
 // may come from another version.
 func Plain(w io.Writer) io.Writer {
-	if p, ok := w.(*plain); ok {
+	if p, ok := w.(*plainWriter); ok {
 		return p
 	}
-	return &plain{to: w}
+	return &plainWriter{to: w}
 }
 
-// Edited is Plain with a function that edits each text before it is written.
-func Edited(w io.Writer, edit func(string) string) io.Writer { return &plain{to: Raw(w), edit: edit} }
+// PlainEdited is Plain with a function that edits each text before it is written.
+func PlainEdited(w io.Writer, edit func(string) string) io.Writer {
+	return &plainWriter{to: Raw(w), edit: edit}
+}
 
 // Raw returns the writer beneath Plain, for our own control characters.
 func Raw(w io.Writer) io.Writer {
-	if p, ok := w.(*plain); ok {
+	if p, ok := w.(*plainWriter); ok {
 		return p.to
 	}
 	return w
 }
 
-type plain struct {
+type plainWriter struct {
 	mu sync.Mutex
 	to io.Writer
 	// rest is the beginning of a character that the last write cut
@@ -158,13 +160,13 @@ type plain struct {
 	edit func(string) string
 }
 
-func (p *plain) Write(text []byte) (int, error) {
+func (p *plainWriter) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := slices.Concat(p.rest, text)
 	end := len(all)
-	for cut := 1; cut < utf8.UTFMax && cut <= len(all); cut++ {
-		if at := len(all) - cut; utf8.RuneStart(all[at]) {
+	for partial := 1; partial < utf8.UTFMax && partial <= len(all); partial++ {
+		if at := len(all) - partial; utf8.RuneStart(all[at]) {
 			if !utf8.FullRune(all[at:]) {
 				end = at
 			}

@@ -47,7 +47,7 @@ func TestLinesOfActivities(t *testing.T) {
 	var out bytes.Buffer
 	logger := LogFlags{LogLevel: "debug", LogFormat: "json"}.Logger(&out, slog.LevelWarn, false)
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(slog.New(ofSDK{logger.Handler()})))
+	suite.SetLogger(log.NewStructuredLogger(slog.New(sdkHandler{logger.Handler()})))
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivityWithOptions(func(ctx context.Context) error {
 		logger.DebugContext(ctx, "ours", "domain", "a.example")

@@ -15,7 +15,7 @@ import (
 func TestOfSDK(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	logger := log.With(log.NewStructuredLogger(slog.New(ofSDK{slog.NewTextHandler(&out, nil)}).WithGroup("sdk")),
+	logger := log.With(log.NewStructuredLogger(slog.New(sdkHandler{slog.NewTextHandler(&out, nil)}).WithGroup("sdk")),
 		"Namespace", "default")
 	logger.Warn("Failed to poll for task.", "Error", errors.New("worker stopping"))
 	const heartbeat = "RecordActivityHeartbeat with error"

@@ -18,23 +18,23 @@ import (
 // The size of Go's memory in bytes, at most a quarter of the machine's. Below it, collections are
 // rarer than by Go's default.
 const (
-	// MemoryOfAll is for a process with the embedded Temporal.
-	MemoryOfAll = 448 << 20
-	// MemoryOfWorker is for a worker alone.
-	MemoryOfWorker = 256 << 20
+	// MemoryWithTemporal is for a process with the embedded Temporal.
+	MemoryWithTemporal = 448 << 20
+	// MemoryWithoutTemporal is for a worker alone.
+	MemoryWithoutTemporal = 256 << 20
 )
 
 const (
 	// gcPercent is GOGC below the limit. A process allocates a lot and keeps little.
-	gcPercent   = 400
-	memoryEvery = 5 * time.Second
-	// memoryRoomy is the total memory in bytes above which collections become more frequent.
-	memoryRoomy = 1000 << 20
+	gcPercent           = 400
+	memoryCheckInterval = 5 * time.Second
+	// relaxedMemoryMax is the total memory in bytes above which collections become more frequent.
+	relaxedMemoryMax = 1000 << 20
 )
 
 // LimitMemory limits this process to bytes, or to 2.25 times its live heap if that is more. Above
-// memoryRoomy the factor is 1.75; at 10,000 domains collections take 28 % of the processor then.
-// The limit never exceeds three quarters of the machine or control group. Below it Go rarely
+// relaxedMemoryMax the factor is 1.75; at 10,000 domains collections take 28 % of the processor
+// then. The limit never exceeds three quarters of the machine or control group. Below it Go rarely
 // collects. It follows the memory in use, because a process at its limit would only collect.
 // GOMEMLIMIT ("off" for no limit) and GOGC in the environment win. Call stop in the end.
 func LimitMemory(env Env, bytes int64) (stop func()) {
@@ -47,11 +47,11 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 	}
 	machine := MachineMemory("/")
 	return background(func(ctx context.Context) {
-		tick := time.NewTicker(memoryEvery)
+		tick := time.NewTicker(memoryCheckInterval)
 		defer tick.Stop()
 		for {
-			live, beside := memoryInUse()
-			debug.SetMemoryLimit(memoryLimit(bytes, live, beside, machine))
+			liveHeap, otherMemory := memoryInUse()
+			debug.SetMemoryLimit(memoryLimit(bytes, liveHeap, otherMemory, machine))
 			select {
 			case <-ctx.Done():
 				return
@@ -63,17 +63,17 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 
 // memoryLimit computes the limit from the live heap, the memory beside it and the machine's memory
 // (0 if unknown). It is at least the floor if the machine has four times as much.
-func memoryLimit(floor, live, beside, machine int64) int64 {
-	most := int64(1) << 62
+func memoryLimit(floor, liveHeap, otherMemory, machine int64) int64 {
+	maximum := int64(1) << 62
 	if machine > 0 {
-		floor, most = min(floor, machine/4), machine/4*3
+		floor, maximum = min(floor, machine/4), machine/4*3
 	}
-	roomy := min(live*9/4+beside, memoryRoomy)
-	return min(max(floor, roomy, live*7/4+beside), most)
+	relaxed := min(liveHeap*9/4+otherMemory, relaxedMemoryMax)
+	return min(max(floor, relaxed, liveHeap*7/4+otherMemory), maximum)
 }
 
 // memoryInUse returns the bytes of the live heap after the last collection, and of other memory.
-func memoryInUse() (live, beside int64) {
+func memoryInUse() (liveHeap, otherMemory int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
 		{Name: "/memory/classes/total:bytes"},
@@ -93,10 +93,10 @@ func memoryInUse() (live, beside int64) {
 // MachineMemory returns the least of the machine's memory and the limits of this process's control
 // groups (version 2); 0 if unknown.
 func MachineMemory(root string) int64 {
-	least := int64(0)
+	minimum := int64(0)
 	consider := func(bytes int64) {
-		if bytes > 0 && (least == 0 || bytes < least) {
-			least = bytes
+		if bytes > 0 && (minimum == 0 || bytes < minimum) {
+			minimum = bytes
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "proc/meminfo")); err == nil {
@@ -117,34 +117,35 @@ func MachineMemory(root string) int64 {
 			consider(bytes)
 		}
 		if dir == "/" {
-			return least
+			return minimum
 		}
 	}
 }
 
 const (
-	// cacheLeast and cacheMost bound the workflow cache. Evicted workflows are replayed.
-	cacheLeast = 1_000
-	cacheMost  = 50_000
-	// cachedBytes is the memory of a cached workflow, measured over 999: 26 KB heap, 20 KB stacks.
-	cachedBytes = 48 << 10
-	// cacheShare divides the usable memory: the cache gets one part of so many.
-	cacheShare = 4
+	// minCacheSize and maxCacheSize bound the workflow cache. Evicted workflows are replayed.
+	minCacheSize = 1_000
+	maxCacheSize = 50_000
+	// bytesPerCachedWorkflow is the memory of a cached workflow, measured over 999: 26 KB heap, 20 KB
+	// stacks.
+	bytesPerCachedWorkflow = 48 << 10
+	// cacheMemoryDivisor divides the usable memory: the cache gets one part of so many.
+	cacheMemoryDivisor = 4
 )
 
-// cacheOf returns the size of the workflow cache for the life of the process. Later runs may exceed
-// it, so that evicted workflows are replayed.
-func cacheOf(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
+// workflowCacheSize returns the size of the workflow cache for the life of the process. Later runs
+// may exceed it, so that evicted workflows are replayed.
+func workflowCacheSize(ctx context.Context, runs []crawl.Run, logger *slog.Logger) int {
 	limit := int64(math.MaxInt64)
 	if os.Getenv("GOMEMLIMIT") != "" { // read by the runtime; else the limit is LimitMemory's, and varies
 		limit = debug.SetMemoryLimit(-1)
 	}
 	memory := usableMemory(MachineMemory("/"), limit)
-	size, wanted := cacheSize(runs, memory), cacheSize(runs, 0)
-	if size < wanted {
+	size, sizeWithoutLimit := cacheSize(runs, memory), cacheSize(runs, 0)
+	if size < sizeWithoutLimit {
 		logger.WarnContext(ctx, "the memory is too small to cache the workflows of all active domains: some are replayed at each step, "+
 			"which loads Temporal and the CPU. Add memory or workers, or lower max_active_domains",
-			"kept", size, "wanted", wanted, "memory_mb", memory>>20)
+			"kept", size, "wanted", sizeWithoutLimit, "memory_mb", memory>>20)
 	}
 	return size
 }
@@ -166,9 +167,9 @@ func cacheSize(runs []crawl.Run, memory int64) int {
 			domains += *r.Settings.MaxDomains
 		}
 	}
-	size := min(max(domains+domains/10, cacheLeast), cacheMost)
+	size := min(max(domains+domains/10, minCacheSize), maxCacheSize)
 	if memory > 0 {
-		size = min(size, max(int(memory/cacheShare/cachedBytes), 1))
+		size = min(size, max(int(memory/cacheMemoryDivisor/bytesPerCachedWorkflow), 1))
 	}
 	return size
 }

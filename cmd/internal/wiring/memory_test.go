@@ -15,13 +15,13 @@ const mb = 1 << 20
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ floor, live, beside, machine, want int64 }{
-		"IsTheFloorWhereLittleIsInUse":       {MemoryOfAll, 150 * mb, 80 * mb, 24_000 * mb, 448 * mb},
-		"FollowsWhatIsInUse":                 {MemoryOfAll, 400 * mb, 100 * mb, 24_000 * mb, 1000 * mb},
-		"HasLessRoomAboveAGigabyte":          {MemoryOfAll, 600 * mb, 100 * mb, 24_000 * mb, 1150 * mb},
-		"IsRoomyUpToThere":                   {MemoryOfAll, 450 * mb, 100 * mb, 24_000 * mb, 1000 * mb},
-		"IsLowerOnASmallMachine":             {MemoryOfAll, 50 * mb, 50 * mb, 1000 * mb, 250 * mb},
-		"LeavesAQuarterOfTheMachineToOthers": {MemoryOfAll, 600 * mb, 100 * mb, 1000 * mb, 750 * mb},
-		"DoesNotNeedToKnowTheMachine":        {MemoryOfAll, 600 * mb, 100 * mb, 0, 1150 * mb},
+		"IsTheFloorWhereLittleIsInUse":       {MemoryWithTemporal, 150 * mb, 80 * mb, 24_000 * mb, 448 * mb},
+		"FollowsWhatIsInUse":                 {MemoryWithTemporal, 400 * mb, 100 * mb, 24_000 * mb, 1000 * mb},
+		"HasLessRoomAboveAGigabyte":          {MemoryWithTemporal, 600 * mb, 100 * mb, 24_000 * mb, 1150 * mb},
+		"IsRoomyUpToThere":                   {MemoryWithTemporal, 450 * mb, 100 * mb, 24_000 * mb, 1000 * mb},
+		"IsLowerOnASmallMachine":             {MemoryWithTemporal, 50 * mb, 50 * mb, 1000 * mb, 250 * mb},
+		"LeavesAQuarterOfTheMachineToOthers": {MemoryWithTemporal, 600 * mb, 100 * mb, 1000 * mb, 750 * mb},
+		"DoesNotNeedToKnowTheMachine":        {MemoryWithTemporal, 600 * mb, 100 * mb, 0, 1150 * mb},
 	} {
 		require.Equal(t, c.want, memoryLimit(c.floor, c.live, c.beside, c.machine), name)
 	}
@@ -65,13 +65,13 @@ func TestLimitMemory(t *testing.T) { //nolint:paralleltest // see above
 		debug.SetMemoryLimit(before)
 		debug.SetGCPercent(beforePercent)
 	})
-	LimitMemory(Env{"GOMEMLIMIT=off"}, MemoryOfAll)()
+	LimitMemory(Env{"GOMEMLIMIT=off"}, MemoryWithTemporal)()
 	require.Equal(t, before, debug.SetMemoryLimit(-1), "GOMEMLIMIT wins")
 	require.Equal(t, beforePercent, percent(), "nothing else would bound it")
-	LimitMemory(Env{"GOMEMLIMIT=1GiB", "GOGC=150"}, MemoryOfAll)()
+	LimitMemory(Env{"GOMEMLIMIT=1GiB", "GOGC=150"}, MemoryWithTemporal)()
 	require.Equal(t, before, debug.SetMemoryLimit(-1), "the runtime has read it")
 	require.Equal(t, beforePercent, percent(), "GOGC wins")
-	LimitMemory(Env{"GOMEMLIMIT=1GiB"}, MemoryOfAll)()
+	LimitMemory(Env{"GOMEMLIMIT=1GiB"}, MemoryWithTemporal)()
 	require.Equal(t, before, debug.SetMemoryLimit(-1), "the runtime has read it")
 	require.Equal(t, gcPercent, percent())
 
@@ -80,7 +80,7 @@ func TestLimitMemory(t *testing.T) { //nolint:paralleltest // see above
 	live, beside := memoryInUse()
 	require.Positive(t, live)
 	require.Positive(t, beside)
-	for _, floor := range []int64{MemoryOfWorker, MemoryOfAll} {
+	for _, floor := range []int64{MemoryWithoutTemporal, MemoryWithTemporal} {
 		stop := LimitMemory(nil, floor)
 		stop()
 		require.LessOrEqual(t, debug.SetMemoryLimit(-1), floor, "a test uses little")

@@ -32,12 +32,12 @@ type ForeignNamespaceError struct {
 }
 
 func (e *ForeignNamespaceError) Error() string {
-	return e.Whose() + ": give this database a separate namespace with TEMPORAL_NAMESPACE=…, or, if the other no longer exists: " +
+	return e.Ownership() + ": give this database a separate namespace with TEMPORAL_NAMESPACE=…, or, if the other no longer exists: " +
 		"temporal workflow terminate --namespace " + e.Namespace + " --workflow-id " + crawl.DatabaseWorkflowID
 }
 
-// Whose returns the error without the remedy.
-func (e *ForeignNamespaceError) Whose() string {
+// Ownership returns the error without the remedy.
+func (e *ForeignNamespaceError) Ownership() string {
 	return fmt.Sprintf("the Temporal namespace %q belongs to the database %s, and not to the given database %s",
 		e.Namespace, e.Owner, e.Database)
 }
@@ -71,7 +71,7 @@ func (c *Client) checkOwner(
 	return nil
 }
 
-const claimEvery = time.Minute
+const claimInterval = time.Minute
 
 // claimant renews the claim of a namespace, which Temporal may lose with its state.
 type claimant struct {
@@ -81,7 +81,7 @@ type claimant struct {
 }
 
 func (c claimant) run(ctx context.Context) {
-	for pause(ctx, claimEvery) {
+	for sleep(ctx, claimInterval) {
 		err := ClaimNamespace(ctx, c.client, c.store)
 		if foreign, is := errors.AsType[*ForeignNamespaceError](err); is {
 			c.logger.ErrorContext(ctx, "two databases use one namespace: stop the workers of one of them", "error", foreign)
@@ -93,24 +93,24 @@ func (c claimant) run(ctx context.Context) {
 // Attributes are a namespace's missing search attributes, and attributes of a wrong type.
 type Attributes struct {
 	Missing []string
-	// Wrong names the actual and the wanted type of each.
-	Wrong []string
+	// WrongType names the actual and the wanted type of each.
+	WrongType []string
 }
 
-// LookAtAttributes compares the namespace's search attributes with the workflows'.
-func LookAtAttributes(ctx context.Context, c *Client) (a Attributes, err error) {
-	has, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: c.namespace})
+// CheckAttributes compares the namespace's search attributes with the workflows'.
+func CheckAttributes(ctx context.Context, c *Client) (a Attributes, err error) {
+	listed, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: c.namespace})
 	if err != nil {
 		return a, err
 	}
-	want := workflows.SearchAttributes()
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		is, ok := has.GetCustomAttributes()[name]
+	required := workflows.SearchAttributes()
+	for _, name := range slices.Sorted(maps.Keys(required)) {
+		is, ok := listed.GetCustomAttributes()[name]
 		switch {
 		case !ok:
 			a.Missing = append(a.Missing, name)
-		case is != want[name]:
-			a.Wrong = append(a.Wrong, fmt.Sprintf("%s is a %s and should be a %s", name, is, want[name]))
+		case is != required[name]:
+			a.WrongType = append(a.WrongType, fmt.Sprintf("%s is a %s and should be a %s", name, is, required[name]))
 		}
 	}
 	return a, nil
@@ -118,13 +118,13 @@ func LookAtAttributes(ctx context.Context, c *Client) (a Attributes, err error) 
 
 // AttributesCommand returns the command that creates search attributes; no names means all.
 func AttributesCommand(namespace string, names []string) string {
-	want := workflows.SearchAttributes()
+	required := workflows.SearchAttributes()
 	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(want))
+		names = slices.Sorted(maps.Keys(required))
 	}
 	words := []string{"temporal operator search-attribute create --namespace", namespace}
 	for _, name := range names {
-		words = append(words, "--name", name, "--type", want[name].String())
+		words = append(words, "--name", name, "--type", required[name].String())
 	}
 	return strings.Join(words, " ")
 }
@@ -135,9 +135,9 @@ const WrongAttributesRemedy = "Use a separate namespace for Mosey, because the t
 const (
 	// retentionDefault is the retention of closed workflows in a namespace that Mosey creates.
 	retentionDefault = 7 * 24 * time.Hour
-	// settle bounds the time for a namespace change to reach a whole server.
-	settle      = 30 * time.Second
-	settlePause = 500 * time.Millisecond
+	// settleTimeout bounds the time for a namespace change to reach a whole server.
+	settleTimeout = 30 * time.Second
+	settlePause   = 500 * time.Millisecond
 )
 
 // NamespaceCommand returns the command that creates a namespace.
@@ -147,48 +147,48 @@ func NamespaceCommand(namespace string) string {
 
 // PrepareNamespace creates the missing namespace and search attributes. It reports its actions, or
 // the commands if this client lacks permission. An attribute of another type is an error.
-func PrepareNamespace(ctx context.Context, c *Client) (did []string, err error) {
-	made, unseen, err := makeNamespace(ctx, c)
-	if unseen != nil {
-		did = append(did, fmt.Sprintf("Temporal does not report whether the namespace %q exists (%v). If it is missing: %s",
-			c.namespace, unseen, NamespaceCommand(c.namespace)))
+func PrepareNamespace(ctx context.Context, c *Client) (actions []string, err error) {
+	created, checkErr, err := createNamespace(ctx, c)
+	if checkErr != nil {
+		actions = append(actions, fmt.Sprintf("Temporal does not report whether the namespace %q exists (%v). If it is missing: %s",
+			c.namespace, checkErr, NamespaceCommand(c.namespace)))
 	}
-	if refused(err) {
+	if isDenied(err) {
 		return []string{fmt.Sprintf("The namespace %q is missing, and Temporal does not let Mosey create it (%v): %s",
 			c.namespace, err, NamespaceCommand(c.namespace))}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if made {
-		did = append(did, fmt.Sprintf("Created the Temporal namespace %q, with a retention of 7 days.", c.namespace))
+	if created {
+		actions = append(actions, fmt.Sprintf("Created the Temporal namespace %q, with a retention of 7 days.", c.namespace))
 	}
-	a, err := settledAttributes(ctx, c, made)
+	a, err := awaitAttributes(ctx, c, created)
 	switch {
-	case refused(err):
-		return append(did, fmt.Sprintf("Temporal does not list the search attributes of the namespace %q (%v). If they are missing: %s, "+
+	case isDenied(err):
+		return append(actions, fmt.Sprintf("Temporal does not list the search attributes of the namespace %q (%v). If they are missing: %s, "+
 			"or in Temporal Cloud: tcld namespace search-attributes add", c.namespace, err, AttributesCommand(c.namespace, nil))), nil
 	case err != nil:
-		return did, fmt.Errorf("list the search attributes of the namespace %q: %w", c.namespace, err)
-	case len(a.Wrong) > 0:
-		return did, fmt.Errorf("the Temporal namespace %q: %s. %s", c.namespace, strings.Join(a.Wrong, ", "), WrongAttributesRemedy)
+		return actions, fmt.Errorf("list the search attributes of the namespace %q: %w", c.namespace, err)
+	case len(a.WrongType) > 0:
+		return actions, fmt.Errorf("the Temporal namespace %q: %s. %s", c.namespace, strings.Join(a.WrongType, ", "), WrongAttributesRemedy)
 	case len(a.Missing) == 0:
-		return did, nil
+		return actions, nil
 	}
 	names := strings.Join(a.Missing, ", ")
 	err = addAttributes(ctx, c, a.Missing)
-	if refused(err) {
-		return append(did, fmt.Sprintf("The namespace %q lacks the search attributes %s, and Temporal does not let Mosey create them (%v): %s, "+
+	if isDenied(err) {
+		return append(actions, fmt.Sprintf("The namespace %q lacks the search attributes %s, and Temporal does not let Mosey create them (%v): %s, "+
 			"or in Temporal Cloud: tcld namespace search-attributes add", c.namespace, names, err, AttributesCommand(c.namespace, a.Missing))), nil
 	}
 	if err != nil {
-		return did, fmt.Errorf("create the search attributes %s in the namespace %q: %w", names, c.namespace, err)
+		return actions, fmt.Errorf("create the search attributes %s in the namespace %q: %w", names, c.namespace, err)
 	}
-	return append(did, fmt.Sprintf("Created the search attributes %s in the Temporal namespace %q.", names, c.namespace)), nil
+	return append(actions, fmt.Sprintf("Created the search attributes %s in the Temporal namespace %q.", names, c.namespace)), nil
 }
 
-// refused reports whether a Temporal, such as Temporal Cloud, denies this client an action.
-func refused(err error) bool {
+// isDenied reports whether a Temporal, such as Temporal Cloud, denies this client an action.
+func isDenied(err error) bool {
 	code := status.Code(err)
 	if is, ok := errors.AsType[serviceerror.ServiceError](err); ok {
 		code = is.Status().Code()
@@ -196,14 +196,14 @@ func refused(err error) bool {
 	return code == codes.PermissionDenied || code == codes.Unimplemented || code == codes.Unauthenticated
 }
 
-// makeNamespace creates the client's namespace if it is missing. unseen is set if the client may
+// createNamespace creates the client's namespace if it is missing. unseen is set if the client may
 // not check for it, but may still use it.
-func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error) {
+func createNamespace(ctx context.Context, c *Client) (created bool, checkErr, err error) {
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
 	if err == nil {
 		return false, nil, nil
 	}
-	if refused(err) {
+	if isDenied(err) {
 		return false, err, nil
 	}
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); !missing {
@@ -218,15 +218,15 @@ func makeNamespace(ctx context.Context, c *Client) (made bool, unseen, err error
 	return err == nil, nil, err
 }
 
-// settledAttributes is LookAtAttributes for a namespace that may be new and needs seconds to
+// awaitAttributes is CheckAttributes for a namespace that may be new and needs seconds to
 // settle.
-func settledAttributes(ctx context.Context, c *Client, made bool) (a Attributes, err error) {
-	ctx, cancel := context.WithTimeout(ctx, settle)
+func awaitAttributes(ctx context.Context, c *Client, created bool) (a Attributes, err error) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for {
-		a, err = LookAtAttributes(ctx, c)
+		a, err = CheckAttributes(ctx, c)
 		_, missing := errors.AsType[*serviceerror.NamespaceNotFound](err)
-		if !missing || !made || !pause(ctx, settlePause) {
+		if !missing || !created || !sleep(ctx, settlePause) {
 			return a, err
 		}
 	}
@@ -234,24 +234,24 @@ func settledAttributes(ctx context.Context, c *Client, made bool) (a Attributes,
 
 // addAttributes creates attributes and waits until the server lists them.
 func addAttributes(ctx context.Context, c *Client, names []string) error {
-	ctx, cancel := context.WithTimeout(ctx, settle)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	all, some := workflows.SearchAttributes(), map[string]enumspb.IndexedValueType{}
+	all, selected := workflows.SearchAttributes(), map[string]enumspb.IndexedValueType{}
 	for _, name := range names {
-		some[name] = all[name]
+		selected[name] = all[name]
 	}
 	for {
 		_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-			Namespace: c.namespace, SearchAttributes: some,
+			Namespace: c.namespace, SearchAttributes: selected,
 		})
-		if refused(err) {
+		if isDenied(err) {
 			return err
 		}
 		// an attribute exists already if another process was first, or if it is not listed yet
-		if a, lookErr := LookAtAttributes(ctx, c); lookErr == nil && len(a.Missing) == 0 {
+		if a, lookErr := CheckAttributes(ctx, c); lookErr == nil && len(a.Missing) == 0 {
 			return nil
 		}
-		if !pause(ctx, settlePause) {
+		if !sleep(ctx, settlePause) {
 			return errors.Join(err, context.Cause(ctx))
 		}
 	}

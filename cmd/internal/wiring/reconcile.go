@@ -34,31 +34,31 @@ type reconciler struct {
 	page int64
 }
 
-const revisitsStep = 10_000
+const revisitsPerStep = 10_000
 
 const (
-	// outcomesEvery and hoursEvery are the intervals between totals of attempt outcomes.
-	outcomesEvery = time.Minute
-	hoursEvery    = time.Hour
+	// outcomesInterval and hourlyInterval are the intervals between totals of attempt outcomes.
+	outcomesInterval = time.Minute
+	hourlyInterval   = time.Hour
 )
 
 func (r *reconciler) run(ctx context.Context) {
-	var lead *db.Lead
+	var lead *db.Leadership
 	defer func() {
 		if lead != nil {
-			lead.Leave()
+			lead.Release()
 		}
 	}()
-	look := reconcile.Reconciler{Store: r.store, Workflows: r.starter, Logger: r.logger}
+	pass := reconcile.Reconciler{Store: r.store, Workflows: r.starter, Logger: r.logger}
 	var outcomes, hours time.Time // the last totals
-	for wait := reconcile.First; pause(ctx, wait); wait = reconcile.Every {
+	for wait := reconcile.FirstDelay; sleep(ctx, wait); wait = reconcile.Interval {
 		var err error
-		if lead, err = r.lead(ctx, lead); err == nil && lead != nil {
-			err = errors.Join(look.Look(ctx), reconcile.Step(ctx, r.upgrader.look))
-			if now := time.Now(); now.Sub(outcomes) >= outcomesEvery {
-				err, outcomes = errors.Join(err, reconcile.Step(ctx, r.store.AddUpOutcomes), reconcile.Step(ctx, r.revisits)), now
+		if lead, err = r.acquireLead(ctx, lead); err == nil && lead != nil {
+			err = errors.Join(pass.Pass(ctx), reconcile.Step(ctx, r.upgrader.wakeOutdated))
+			if now := time.Now(); now.Sub(outcomes) >= outcomesInterval {
+				err, outcomes = errors.Join(err, reconcile.Step(ctx, r.store.AddUpOutcomes), reconcile.Step(ctx, r.repairRevisits)), now
 			}
-			if now := time.Now(); now.Sub(hours) >= hoursEvery {
+			if now := time.Now(); now.Sub(hours) >= hourlyInterval {
 				hours = now
 				err = errors.Join(err, reconcile.Step(ctx, func(ctx context.Context) error { return r.store.AddUpHours(ctx, now) }))
 			}
@@ -69,50 +69,50 @@ func (r *reconciler) run(ctx context.Context) {
 	}
 }
 
-// revisits repairs pages without a next visit.
-func (r *reconciler) revisits(ctx context.Context) error {
+// repairRevisits repairs pages without a next visit.
+func (r *reconciler) repairRevisits(ctx context.Context) error {
 	end, _, err := r.store.LastIDs(ctx)
 	if err != nil {
 		return err
 	}
-	upto := r.page + revisitsStep
-	mended, err := r.store.RepairRevisits(ctx, r.page, upto)
+	upto := r.page + revisitsPerStep
+	repaired, err := r.store.RepairRevisits(ctx, r.page, upto)
 	if err != nil {
 		return err
 	}
 	if r.page = upto; upto >= end {
 		r.page = 0
 	}
-	if mended > 0 {
-		r.logger.WarnContext(ctx, "pages had no next visit and are visited now: please report this defect", "visits", mended)
+	if repaired > 0 {
+		r.logger.WarnContext(ctx, "pages had no next visit and are visited now: please report this defect", "visits", repaired)
 	}
 	return nil
 }
 
-// lead renews or tries to acquire the right to reconcile.
-func (r *reconciler) lead(ctx context.Context, lead *db.Lead) (*db.Lead, error) {
-	if lead != nil {
-		if lead.Lasts(ctx) {
-			return lead, nil
+// acquireLead renews or tries to acquire the right to reconcile.
+func (r *reconciler) acquireLead(ctx context.Context, acquireLead *db.Leadership) (*db.Leadership, error) {
+	if acquireLead != nil {
+		if acquireLead.IsHeld(ctx) {
+			return acquireLead, nil
 		}
-		lead.Leave()
+		acquireLead.Release()
 	}
-	return r.store.Lead(ctx)
+	return r.store.AcquireLeadership(ctx)
 }
 
 const (
-	// orphansMost bounds the workflows checked; the others wait for their time-outs.
-	orphansMost = 20_000
-	// orphansAtOnce bounds the concurrent checks, because the crawl continues meanwhile.
-	orphansAtOnce = 4
-	orphansPage   = 1000
+	// maxOrphanChecks bounds the workflows checked; the others wait for their time-outs.
+	maxOrphanChecks = 20_000
+	// maxConcurrentOrphanChecks bounds the concurrent checks, because the crawl continues meanwhile.
+	maxConcurrentOrphanChecks = 4
+	orphansPage               = 1000
 	// orphansPause is the wait after a failure, and before the check for workflows not yet listed.
 	orphansPause = 5 * time.Second
-	// listLag bounds the time until a running workflow is listed.
-	listLag = time.Minute
+	// maxListLag bounds the time until a running workflow is listed.
+	maxListLag = time.Minute
 )
 
-var started = time.Now()
+var processStart = time.Now()
 
 // orphans finds activities of this machine's dead processes, which Temporal notices only after
 // minutes. A live process taken for dead hurries no site, because its requests hold their slots.
@@ -125,9 +125,9 @@ type orphans struct {
 func (o orphans) run(ctx context.Context) {
 	const running = `ExecutionStatus = "Running"`
 	recent := fmt.Sprintf(`%s AND StartTime BETWEEN "%s" AND "%s"`, running,
-		started.Add(-listLag).Format(time.RFC3339), started.Format(time.RFC3339))
+		processStart.Add(-maxListLag).Format(time.RFC3339), processStart.Format(time.RFC3339))
 	for queries := []string{running, recent}; len(queries) > 0; {
-		n, err := o.fail(ctx, queries[0])
+		n, err := o.failActivities(ctx, queries[0])
 		if n > 0 {
 			o.logger.InfoContext(ctx, "took over the work of a dead worker", "activities", n)
 		}
@@ -137,30 +137,31 @@ func (o orphans) run(ctx context.Context) {
 		case ctx.Err() == nil:
 			o.logger.WarnContext(ctx, "could not find the work of a dead worker; retry in 5 s", "error", err)
 		}
-		if !pause(ctx, orphansPause) {
+		if !sleep(ctx, orphansPause) {
 			return
 		}
 	}
 }
 
-// fail fails the orphaned activities of the workflows that a query finds, and returns their number.
-func (o orphans) fail(ctx context.Context, query string) (int64, error) {
+// failActivities fails the orphaned activities of the workflows that a query finds, and returns
+// their number.
+func (o orphans) failActivities(ctx context.Context, query string) (int64, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return 0, err
 	}
 	var failed atomic.Int64
 	in := &workflowservice.ListWorkflowExecutionsRequest{PageSize: orphansPage, Query: query}
-	for range orphansMost / orphansPage {
+	for range maxOrphanChecks / orphansPage {
 		page, err := o.client.ListWorkflow(ctx, in)
 		if err != nil {
 			return failed.Load(), fmt.Errorf("list workflows: %w", err)
 		}
 		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(orphansAtOnce)
+		g.SetLimit(maxConcurrentOrphanChecks)
 		for _, w := range page.GetExecutions() {
 			g.Go(func() error {
-				n, err := o.failOf(ctx, host, w.GetExecution())
+				n, err := o.failWorkflowActivities(ctx, host, w.GetExecution())
 				failed.Add(n)
 				return err
 			})
@@ -173,7 +174,7 @@ func (o orphans) fail(ctx context.Context, query string) (int64, error) {
 	return failed.Load(), nil
 }
 
-func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowExecution) (failed int64, err error) {
+func (o orphans) failWorkflowActivities(ctx context.Context, host string, w *commonpb.WorkflowExecution) (failed int64, err error) {
 	d, err := o.client.DescribeWorkflowExecution(ctx, w.GetWorkflowId(), w.GetRunId())
 	if workflows.NotFound(err) {
 		return 0, nil
@@ -182,7 +183,7 @@ func (o orphans) failOf(ctx context.Context, host string, w *commonpb.WorkflowEx
 		return 0, fmt.Errorf("read workflow %s: %w", w.GetWorkflowId(), err)
 	}
 	for _, a := range d.GetPendingActivities() {
-		if !orphaned(a, host) {
+		if !isOrphaned(a, host) {
 			continue
 		}
 		err := o.client.CompleteActivityByID(ctx, o.client.namespace, w.GetWorkflowId(), w.GetRunId(), a.GetActivityId(), nil,
@@ -217,15 +218,15 @@ func ParseIdentity(text string) (id Identity, ok bool) {
 	return Identity{Version: m[1], PID: pid, Host: m[3]}, err == nil
 }
 
-// orphaned reports whether an activity belongs to a dead process on a host. In a container all
+// isOrphaned reports whether an activity belongs to a dead process on a host. In a container all
 // processes may have the same PID: a process with ours is an earlier one.
-func orphaned(a *workflowpb.PendingActivityInfo, host string) bool {
+func isOrphaned(a *workflowpb.PendingActivityInfo, host string) bool {
 	id, ok := ParseIdentity(a.GetLastWorkerIdentity())
 	if a.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || !ok || id.Host != host {
 		return false
 	}
 	if id.PID == os.Getpid() {
-		return a.GetLastStartedTime().AsTime().Before(started)
+		return a.GetLastStartedTime().AsTime().Before(processStart)
 	}
 	process, err := os.FindProcess(id.PID)
 	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)

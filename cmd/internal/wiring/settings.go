@@ -34,7 +34,7 @@ func NewParser(flags any, env Env, files []string, options ...kong.Option) (*kon
 		kong.ValueFormatter(helpWithEnv),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
 		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(decodeNetwork)),
-		kong.KindMapper(reflect.Bool, onOff{}),
+		kong.KindMapper(reflect.Bool, switchMapper{}),
 		kong.Resolvers(settings{env: env}),
 		kong.Configuration(load, files...),
 	}, options...)...)
@@ -116,13 +116,13 @@ type settings struct {
 type setting struct {
 	text    string
 	section map[string]setting
-	// given is false for a key without a value
-	given bool
+	// isSet is false for a key without a value
+	isSet bool
 }
 
 // UnmarshalYAML keeps values as written: a run named 1.10 is not 1.1.
 func (s *setting) UnmarshalYAML(n *yaml.Node) error {
-	s.given = true
+	s.isSet = true
 	switch n.Kind {
 	case yaml.MappingNode:
 		return decodeKeys(n, &s.section)
@@ -205,7 +205,7 @@ func (s settings) Validate(app *kong.Application) error {
 					refuse("%s has no setting %q: mosey %s --help lists all", key, k, key)
 				}
 			}
-		case isCommand && !value.given:
+		case isCommand && !value.isSet:
 			// a section with all its lines commented out
 		case value.section != nil || !slices.Contains(everywhere, key):
 			refuse("unknown setting %q: settings have the names of the flags", key)
@@ -236,7 +236,7 @@ func flagNames(n *kong.Node) []string {
 func (s settings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if text, set := s.env.LookupEnv(name); set {
-			return checked(flag, text, name)
+			return parseFlagText(flag, text, name)
 		}
 	}
 	var v setting
@@ -244,18 +244,18 @@ func (s settings) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (
 		v = s.file[flag.Name]
 	}
 	if parent.Node().Type == kong.CommandNode {
-		if own := s.file[parent.Node().Name].section[flag.Name]; own.given {
-			v = own
+		if commandSetting := s.file[parent.Node().Name].section[flag.Name]; commandSetting.isSet {
+			v = commandSetting
 		}
 	}
-	if v.given {
-		return checked(flag, v.text, s.source())
+	if v.isSet {
+		return parseFlagText(flag, v.text, s.source())
 	}
 	return nil, nil //nolint:nilnil // kong's way to say "not here"
 }
 
-// checked parses a flag's text early, because kong's error would not name the source.
-func checked(flag *kong.Flag, text, source string) (any, error) {
+// parseFlagText parses a flag's text early, because kong's error would not name the source.
+func parseFlagText(flag *kong.Flag, text, source string) (any, error) {
 	target := reflect.New(flag.Target.Type()).Elem()
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
@@ -267,12 +267,12 @@ func checked(flag *kong.Flag, text, source string) (any, error) {
 	return text, nil
 }
 
-// onOff parses switches: on, off, or a flag without a value, which means on.
-type onOff struct{}
+// switchMapper parses switches: on, off, or a flag without a value, which means on.
+type switchMapper struct{}
 
-func (onOff) IsBool() bool { return true }
+func (switchMapper) IsBool() bool { return true }
 
-func (onOff) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+func (switchMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	text := "on"
 	if ctx.Scan.Peek().Type == kong.FlagValueToken {
 		text = fmt.Sprint(ctx.Scan.Pop().Value)

@@ -11,60 +11,60 @@ import (
 )
 
 const (
-	// recordSpan bounds the time to record the last requests, including cancelled ones.
-	recordSpan = 3 * time.Second
-	// pollsEnd is the time for a stopping worker's polls to end.
-	pollsEnd = 200 * time.Millisecond
-	// endSpan bounds the remaining steps.
-	endSpan = 2 * time.Second
+	// recordTimeout bounds the time to record the last requests, including cancelled ones.
+	recordTimeout = 3 * time.Second
+	// pollStopTime is the time for a stopping worker's polls to end.
+	pollStopTime = 200 * time.Millisecond
+	// endTimeout bounds the remaining steps.
+	endTimeout = 2 * time.Second
 )
 
-// StopSpan returns the longest time to stop a worker, even if a service is unavailable.
-func (f FetchFlags) StopSpan() time.Duration { return f.Drain + recordSpan + endSpan }
+// StopTimeout returns the longest time to stop a worker, even if a service is unavailable.
+func (f FetchFlags) StopTimeout() time.Duration { return f.Drain + recordTimeout + endTimeout }
 
 // Drain starts no more requests, and cancels and records the requests in flight after
 // FetchFlags.Drain. Further calls have no effect.
 func (w *Worker) Drain() { activities.Drain(w.acts, w.drain) }
 
-// Stop drains, stops serving and hands waiting domains over, or saves them (see KeepIn). It returns
-// within StopSpan.
+// Stop drains, stops serving and hands waiting domains over, or saves them (see SaveWaitingIn). It
+// returns within StopTimeout.
 func (w *Worker) Stop() {
 	w.Drain()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.stopLooking()
-		if w.kept != "" {
+		w.stopReconciling()
+		if w.waitingFile != "" {
 			w.stopServing()
-			w.keep()
+			w.saveWaiting()
 		} else {
 			handedOver := background(func(context.Context) {
-				time.Sleep(pollsEnd)
+				time.Sleep(pollStopTime)
 				activities.HandOver(w.acts)
 			})
 			w.stopServing()
 			handedOver()
 		}
-		w.leaveFleet()
-		w.fleet.leave()
+		w.stopFleet()
+		w.fleet.unregister()
 		activities.Wait(w.acts)
 		w.stopKeywords() // after the last page was recorded
 		w.stopJournal()
 	}()
 	select {
 	case <-done:
-	case <-time.After(w.drain + recordSpan + endSpan):
+	case <-time.After(w.drain + recordTimeout + endTimeout):
 		w.logger.Warn("this worker did not stop in time and ends with unrecorded work, which other workers take over")
 	}
 }
 
-// EndBy calls end some time after a context has ended, unless stop is called before. So a process
-// ends although a service is unavailable.
-func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
+// EndAfter calls end some time after a context has ended, unless stop is called before. So a
+// process ends although a service is unavailable.
+func EndAfter(ctx context.Context, timeout time.Duration, end func()) (stop func()) {
 	finished := make(chan struct{})
 	unwatch := context.AfterFunc(ctx, func() {
 		select {
-		case <-time.After(span):
+		case <-time.After(timeout):
 			end()
 		case <-finished:
 		}
@@ -75,12 +75,12 @@ func EndBy(ctx context.Context, span time.Duration, end func()) (stop func()) {
 	}
 }
 
-// pause waits for span, or returns false if the context ends first.
-func pause(ctx context.Context, span time.Duration) bool {
+// sleep waits for span, or returns false if the context ends first.
+func sleep(ctx context.Context, duration time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(span):
+	case <-time.After(duration):
 		return true
 	}
 }
@@ -98,22 +98,22 @@ func background(runs ...func(context.Context)) (stop func()) {
 	}
 }
 
-const schemaEvery = 15 * time.Second
+const schemaCheckInterval = 15 * time.Second
 
-// watchSchema stops taking work, finishes its requests, and reports to Behind, once a migration has
-// removed needed schema.
+// watchSchema stops taking work, finishes its requests, and reports to Outdated, once a migration
+// has removed needed schema.
 func (w *Worker) watchSchema(ctx context.Context) {
-	for pause(ctx, schemaEvery) {
+	for sleep(ctx, schemaCheckInterval) {
 		err := CheckSchema(ctx, w.reconciler.store)
 		if !errors.Is(err, crawl.ErrInvalid) {
 			continue // other checks report a failure of the database
 		}
 		w.logger.ErrorContext(ctx, "this worker is too old for the database and stops taking work", "error", err)
 		w.stopServing()
-		w.behind <- err
+		w.outdated <- err
 		return
 	}
 }
 
-// Behind reports that this program can no longer serve its database, and has stopped taking work.
-func (w *Worker) Behind() <-chan error { return w.behind }
+// Outdated reports that this program can no longer serve its database, and has stopped taking work.
+func (w *Worker) Outdated() <-chan error { return w.outdated }

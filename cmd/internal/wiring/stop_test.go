@@ -17,7 +17,7 @@ func TestEndBy(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan time.Time, 1)
-			stop := EndBy(ctx, 25*time.Second, func() { ended <- time.Now() })
+			stop := EndAfter(ctx, 25*time.Second, func() { ended <- time.Now() })
 			time.Sleep(time.Hour)
 			began := time.Now()
 			cancel()
@@ -30,7 +30,7 @@ func TestEndBy(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			stop := EndBy(ctx, 25*time.Second, func() { t.Error("it had ended") })
+			stop := EndAfter(ctx, 25*time.Second, func() { t.Error("it had ended") })
 			cancel()
 			synctest.Wait()
 			stop()
@@ -40,6 +40,6 @@ func TestEndBy(t *testing.T) {
 
 	t.Run("IsWithinWhatKubernetesGives", func(t *testing.T) {
 		t.Parallel()
-		require.LessOrEqual(t, FetchFlags{Drain: 20 * time.Second}.StopSpan(), 25*time.Second)
+		require.LessOrEqual(t, FetchFlags{Drain: 20 * time.Second}.StopTimeout(), 25*time.Second)
 	})
 }

@@ -52,49 +52,49 @@ func NewTelemetry(f telemetry.WatchFlags, environ Env, logger *slog.Logger) (t *
 	return t, err
 }
 
-func (t *Telemetry) counting() bool { return t != nil && t.Metrics != nil }
+func (t *Telemetry) hasMetrics() bool { return t != nil && t.Metrics != nil }
 
-func (t *Telemetry) tracing() bool { return t != nil && t.traces != nil }
+func (t *Telemetry) hasTraces() bool { return t != nil && t.traces != nil }
 
-func (t *Telemetry) queries() pgx.QueryTracer {
+func (t *Telemetry) queryTracer() pgx.QueryTracer {
 	switch {
-	case t.counting() && t.tracing():
+	case t.hasMetrics() && t.hasTraces():
 		return multitracer.New(t.Statements(), telemetry.TracedStatements{})
-	case t.counting():
+	case t.hasMetrics():
 		return t.Statements()
-	case t.tracing():
+	case t.hasTraces():
 		return telemetry.TracedStatements{}
 	}
 	return nil
 }
 
-// Measured is telemetry.Metrics.Measured; nil means that metrics are off.
-func (t *Telemetry) Measured() func(measure string) (tags []string, take func(tags []string, value float64)) {
-	if !t.counting() {
+// MeasureServer is telemetry.Metrics.Measured; nil means that metrics are off.
+func (t *Telemetry) MeasureServer() func(measure string) (tags []string, take func(tags []string, value float64)) {
+	if !t.hasMetrics() {
 		return nil
 	}
-	return t.Metrics.Measured()
+	return t.Metrics.MeasureServer()
 }
 
-// outages passes outages on and counts them.
-func (t *Telemetry) outages(told func(crawl.Outage)) func(crawl.Outage) {
-	if !t.counting() {
-		return told
+// countOutages passes outages on and counts them.
+func (t *Telemetry) countOutages(notify func(crawl.Outage)) func(crawl.Outage) {
+	if !t.hasMetrics() {
+		return notify
 	}
 	return func(o crawl.Outage) {
 		t.Outage(o)
-		told(o)
+		notify(o)
 	}
 }
 
 // Serve serves the metrics and samples the database for more. dirs must be writable.
 func (t *Telemetry) Serve(ctx context.Context, store *db.Store, c *Client, logger *slog.Logger, dirs ...string) (err error) {
-	if !t.counting() {
+	if !t.hasMetrics() {
 		return nil
 	}
 	t.Pool(store.Pool())
 	store.WatchGroups(t.Group)
-	t.server, err = telemetry.Serve(ctx, t.address, t.debug, t.Metrics, checks(store, c, append(dirs, os.TempDir())), logger)
+	t.server, err = telemetry.Serve(ctx, t.address, t.debug, t.Metrics, readinessChecks(store, c, append(dirs, os.TempDir())), logger)
 	if err != nil {
 		return err
 	}
@@ -116,10 +116,10 @@ func (t *Telemetry) Close() error {
 		return nil
 	}
 	t.stop()
-	if t.tracing() {
+	if t.hasTraces() {
 		t.traces.Close()
 	}
-	if !t.counting() {
+	if !t.hasMetrics() {
 		return nil
 	}
 	var err error
@@ -131,22 +131,22 @@ func (t *Telemetry) Close() error {
 	return errors.Join(err, t.Metrics.Close(ctx))
 }
 
-func checks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
+func readinessChecks(store *db.Store, c *Client, dirs []string) []telemetry.Check {
 	return []telemetry.Check{
 		{Name: "postgres", Do: store.Pool().Ping},
 		{Name: "schema", Do: func(ctx context.Context) error { return CheckSchema(ctx, store) }},
-		{Name: "temporal", Do: c.Answers},
+		{Name: "temporal", Do: c.CheckReachable},
 		{Name: "disk", Do: func(context.Context) error {
 			var errs []error
 			for _, dir := range dirs {
-				errs = append(errs, writable(dir))
+				errs = append(errs, checkWritable(dir))
 			}
 			return errors.Join(errs...)
 		}},
 	}
 }
 
-func writable(dir string) (err error) {
+func checkWritable(dir string) (err error) {
 	file, err := os.CreateTemp(dir, ".mosey-ready-*")
 	if err != nil {
 		return fmt.Errorf("create a file: %w", err)

@@ -25,7 +25,7 @@ import (
 // -ldflags "-X github.com/mosey-web/mosey/cmd/internal/wiring.release=1.2.3".
 var release = ""
 
-const next = "0.1.0-dev"
+const nextVersion = "0.1.0-dev"
 
 // Version returns the version in the User-Agent: the release's, the module's, or the next
 // release's.
@@ -34,7 +34,7 @@ func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
 		module = info.Main.Version
 	}
-	return strings.TrimPrefix(cmp.Or(release, module, next), "v")
+	return strings.TrimPrefix(cmp.Or(release, module, nextVersion), "v")
 }
 
 // Versions are the versions to name in a bug report.
@@ -47,7 +47,7 @@ type Versions struct {
 
 // NewVersions returns the versions of this program.
 func NewVersions() (Versions, error) {
-	schema, err := db.KnownSchema()
+	schema, err := db.NewestSchema()
 	if err != nil {
 		return Versions{}, err
 	}
@@ -150,9 +150,9 @@ func (f ServeFlags) Validate() error {
 }
 
 // CheckBuildID returns an error for a build ID that Temporal would refuse.
-func CheckBuildID(what, id string) error {
+func CheckBuildID(flag, id string) error {
 	if !buildIDName.MatchString(id) {
-		return fmt.Errorf("%s %q: want up to 100 letters, digits and . - _ +", what, id)
+		return fmt.Errorf("%s %q: want up to 100 letters, digits and . - _ +", flag, id)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 	}
 }
 
-const wakesALook = workflows.WakesPerSecond * int(reconcile.Every/time.Second)
+const wakesPerPass = workflows.WakesPerSecond * int(reconcile.Interval/time.Second)
 
 // upgrader wakes workflows that sleep on an outdated version. mosey up, without a deployment, does
 // not.
@@ -185,13 +185,13 @@ func newUpgrader(c *Client, v ServeFlags, logger *slog.Logger) upgrader {
 	return upgrader{workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now}), logger}
 }
 
-func (u upgrader) look(ctx context.Context) error {
+func (u upgrader) wakeOutdated(ctx context.Context) error {
 	if u.waker == nil {
 		return nil
 	}
-	woken, left, err := u.waker.Wake(ctx, wakesALook)
+	woken, remaining, err := u.waker.Wake(ctx, wakesPerPass)
 	if woken > 0 {
-		u.logger.InfoContext(ctx, "woke workflows of other versions, which move to the current one", "woken", woken, "left", left)
+		u.logger.InfoContext(ctx, "woke workflows of other versions, which move to the current one", "woken", woken, "left", remaining)
 	}
 	return err
 }

@@ -80,8 +80,9 @@ func (f FetchFlags) config() fetch.Config {
 	return c
 }
 
-// Reach creates a fetch client and a resolver. logger, which may be nil, logs the signing keys.
-func (f FetchFlags) Reach(logger *slog.Logger) (*fetch.Client, *dns.Resolver, error) {
+// NewFetcher creates a fetch client and a resolver. logger, which may be nil, logs the signing
+// keys.
+func (f FetchFlags) NewFetcher(logger *slog.Logger) (*fetch.Client, *dns.Resolver, error) {
 	config := f.config()
 	signer, err := f.signer(logger)
 	if err != nil {
@@ -124,15 +125,15 @@ func hostname() string {
 func NewWorker(
 	ctx context.Context, c *Client, store *db.Store, f FetchFlags, v ServeFlags, models language.Models, logger *slog.Logger, t *Telemetry,
 ) (*Worker, error) {
-	fetcher, resolver, err := f.Reach(logger)
+	fetcher, resolver, err := f.NewFetcher(logger)
 	if err != nil {
 		return nil, err
 	}
-	known, err := store.HostsReached(ctx)
+	reachedHosts, err := store.ReachedHosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	resolver.Know(known)
+	resolver.AddKnownHosts(reachedHosts)
 	token, err := f.Token()
 	if err != nil {
 		return nil, err
@@ -152,51 +153,51 @@ func NewWorker(
 		return nil, err
 	}
 	journal := network.NewJournal(store, identity(), logger)
-	monitor := network.New(network.Config{Changed: t.outages(journal.Changed), Jitter: rand.Float64})
+	monitor := network.New(network.Config{OnChange: t.countOutages(journal.Notify), Jitter: rand.Float64})
 	var images activities.ImageStore
 	if f.ImageStore != "" {
-		images = &imageStore{where: f.ImageStore, t: t}
+		images = &imageStore{location: f.ImageStore, t: t}
 	}
 	config := activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
-		Starter:   workflows.Starter{Client: c, Page: f.WebURL, Versioned: v.BuildID != ""},
+		Starter:   workflows.Starter{Client: c, PageURL: f.WebURL, Versioned: v.BuildID != ""},
 		Completer: c.Client,
 		Logger:    logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
-		Places: fleet.places, Worker: fleet.ID,
+		Permits: fleet.permits, Worker: fleet.ID,
 		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
 		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
 		Images: images,
 	}
-	if t.tracing() {
+	if t.hasTraces() {
 		config.Tracer = t.traces.Tracer
 	}
-	if t.counting() {
+	if t.hasMetrics() {
 		config.Observe = t.Attempt
 	}
 	acts, err := activities.New(config)
 	if err != nil {
 		return nil, err
 	}
-	if t.counting() {
+	if t.hasMetrics() {
 		t.Cache("dns", resolver.CacheUse)
 		t.Cache("robots", func() (hits, misses int64) { return activities.RulesCacheUse(acts) })
 		t.Fleet(fleet.use)
 	}
-	worker.SetStickyWorkflowCacheSize(cacheOf(ctx, runs, logger))
+	worker.SetStickyWorkflowCacheSize(workflowCacheSize(ctx, runs, logger))
 	w := &Worker{
-		role: v.Role, drain: f.Drain, acts: acts, fleet: fleet, leaveFleet: func() {}, journal: journal, stopJournal: func() {},
-		reconciler:  reconciler{store: store, starter: workflows.Starter{Client: c}, upgrader: newUpgrader(c, v, logger), logger: logger},
-		orphans:     orphans{client: c, logger: logger},
-		claimant:    claimant{client: c, store: store, logger: logger},
-		keywords:    keywords.Writer{Store: store, Logger: logger},
-		stopLooking: func() {}, stopKeywords: func() {}, logger: logger,
-		behind: make(chan error, 1),
+		role: v.Role, drain: f.Drain, acts: acts, fleet: fleet, stopFleet: func() {}, journal: journal, stopJournal: func() {},
+		reconciler:      reconciler{store: store, starter: workflows.Starter{Client: c}, upgrader: newUpgrader(c, v, logger), logger: logger},
+		orphans:         orphans{client: c, logger: logger},
+		claimant:        claimant{client: c, store: store, logger: logger},
+		keywords:        keywords.Writer{Store: store, Logger: logger},
+		stopReconciling: func() {}, stopKeywords: func() {}, logger: logger,
+		outdated: make(chan error, 1),
 	}
 	if v.Role != RoleControl {
-		w.queues = append(w.queues, queue{crawl.TaskQueue, serveFetches(c, f, v, acts)})
+		w.queues = append(w.queues, queue{crawl.TaskQueue, newFetchWorker(c, f, v, acts)})
 	}
 	if v.Role != RoleFetch {
-		w.queues = append(w.queues, queue{crawl.ControlTaskQueue, serveControl(c, f, v, acts)})
+		w.queues = append(w.queues, queue{crawl.ControlTaskQueue, newControlWorker(c, f, v, acts)})
 	}
 	w.stopServing = sync.OnceFunc(w.stopQueues)
 	return w, nil
@@ -215,16 +216,16 @@ type queue struct {
 	worker.Worker
 }
 
-func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
+func newFetchWorker(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.TaskQueue, worker.Options{
 		// Activities that wait for a slot are handed over and not counted. MaxFetches bounds the
 		// others.
-		MaxConcurrentActivityExecutionSize: activitiesMax,
+		MaxConcurrentActivityExecutionSize: maxActivities,
 		// The SDK sends a heartbeat at four fifths of each activity's time-out, if this allows.
 		MaxHeartbeatThrottleInterval: 10 * time.Minute,
-		WorkflowTaskPollerBehavior:   pollers(workflowPollersMax),
-		ActivityTaskPollerBehavior:   pollers(activityPollersMax),
-		WorkerStopTimeout:            f.Drain + recordSpan,
+		WorkflowTaskPollerBehavior:   pollers(maxWorkflowPollers),
+		ActivityTaskPollerBehavior:   pollers(maxActivityPollers),
+		WorkerStopTimeout:            f.Drain + recordTimeout,
 		DeploymentOptions:            v.options(),
 	})
 	workflows.Register(w)
@@ -232,78 +233,79 @@ func serveFetches(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activi
 	return w
 }
 
-// serveControl serves the activities that start and end workflows, which never wait for requests.
-func serveControl(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
+// newControlWorker serves the activities that start and end workflows, which never wait for
+// requests.
+func newControlWorker(c *Client, f FetchFlags, v ServeFlags, acts *activities.Activities) worker.Worker {
 	w := worker.New(c.Client, crawl.ControlTaskQueue, worker.Options{
 		DisableWorkflowWorker:      true,
-		ActivityTaskPollerBehavior: pollers(controlPollersMax),
-		WorkerStopTimeout:          f.Drain + recordSpan,
+		ActivityTaskPollerBehavior: pollers(maxControlPollers),
+		WorkerStopTimeout:          f.Drain + recordTimeout,
 		DeploymentOptions:          v.options(),
 	})
 	activities.Register(w, acts)
 	return w
 }
 
-// activitiesMax bounds the running activities of a process, except those handed over.
-const activitiesMax = 100_000
+// maxActivities bounds the running activities of a process, except those handed over.
+const maxActivities = 100_000
 
 // Limits of pollers; Temporal reports the useful number.
 const (
-	workflowPollersMax = 32
-	activityPollersMax = 32
-	controlPollersMax  = 8
+	maxWorkflowPollers = 32
+	maxActivityPollers = 32
+	maxControlPollers  = 8
 )
 
-func pollers(most int) worker.PollerBehavior {
+func pollers(limit int) worker.PollerBehavior {
 	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
-		InitialNumberOfPollers: min(8, most), MinimumNumberOfPollers: 2, MaximumNumberOfPollers: most,
+		InitialNumberOfPollers: min(8, limit), MinimumNumberOfPollers: 2, MaximumNumberOfPollers: limit,
 	})
 }
 
 // Worker serves the task queues of its role.
 type Worker struct {
-	role         Role
-	drain        time.Duration
-	queues       []queue
-	acts         *activities.Activities
-	fleet        *member
-	leaveFleet   func()
-	journal      *network.Journal
-	stopJournal  func()
-	reconciler   reconciler
-	orphans      orphans
-	claimant     claimant
-	stopLooking  func() // of the three above and watchSchema
-	keywords     keywords.Writer
-	stopKeywords func()
-	stopServing  func()
-	// kept is the file for the domains waiting at Stop; empty hands them over by Temporal.
-	kept   string
-	behind chan error
-	logger *slog.Logger
+	role            Role
+	drain           time.Duration
+	queues          []queue
+	acts            *activities.Activities
+	fleet           *fleetMember
+	stopFleet       func()
+	journal         *network.Journal
+	stopJournal     func()
+	reconciler      reconciler
+	orphans         orphans
+	claimant        claimant
+	stopReconciling func() // of the three above and watchSchema
+	keywords        keywords.Writer
+	stopKeywords    func()
+	stopServing     func()
+	// waitingFile is the file for the domains waiting at Stop; empty hands them over by Temporal.
+	waitingFile string
+	outdated    chan error
+	logger      *slog.Logger
 }
 
 // Start starts serving.
 func (w *Worker) Start() error {
-	w.adopt()
-	w.leaveFleet = background(w.fleet.run)
+	w.resumeWaiting()
+	w.stopFleet = background(w.fleet.run)
 	for i, q := range w.queues {
 		if err := q.Start(); err != nil {
 			for _, begun := range w.queues[:i] {
 				begun.Stop()
 			}
-			w.leaveFleet()
-			w.fleet.leave()
+			w.stopFleet()
+			w.fleet.unregister()
 			return fmt.Errorf("serve %s: %w", q.name, err)
 		}
 	}
 	w.stopJournal = background(w.journal.Run)
-	looks := []func(context.Context){w.orphans.run, w.claimant.run, w.watchSchema}
+	loops := []func(context.Context){w.orphans.run, w.claimant.run, w.watchSchema}
 	if w.role != RoleFetch {
-		looks = append(looks, w.reconciler.run)
+		loops = append(loops, w.reconciler.run)
 		w.stopKeywords = background(w.keywords.Run)
 	}
-	w.stopLooking = background(looks...)
+	w.stopReconciling = background(loops...)
 	return nil
 }
 

@@ -33,13 +33,13 @@ func TestContact(t *testing.T) {
 	require.ErrorContains(t, err, "user names and passwords are refused")
 	require.NotContains(t, err.Error(), "secret")
 
-	require.Contains(t, flags("").NoContact(), "--contact (or MOSEY_CONTACT)")
-	require.Empty(t, flags("you@example.org").NoContact())
+	require.Contains(t, flags("").ContactWarning(), "--contact (or MOSEY_CONTACT)")
+	require.Empty(t, flags("you@example.org").ContactWarning())
 	own := flags("")
 	own.UserAgent = "ours/1.0 (+https://crawler.example.com/)"
-	require.Empty(t, own.NoContact())
+	require.Empty(t, own.ContactWarning())
 	own.UserAgent = "ours/1.0"
-	require.NotEmpty(t, own.NoContact())
+	require.NotEmpty(t, own.ContactWarning())
 }
 
 func TestAllowNetwork(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 
 // Cmd backs up the data directory, in use or not.
 type Cmd struct {
-	Where    string `arg:"" name:"place" help:"Place of the backups: a directory, or the URL of a bucket (s3://BUCKET?region=REGION)."`
+	Place    string `arg:"" name:"place" help:"Place of the backups: a directory, or the URL of a bucket (s3://BUCKET?region=REGION)."`
 	NoImages bool   `help:"Do not copy images. Default: copy the images in the data directory that the place lacks."`
 	NoVerify bool   `help:"Do not verify the backup. Default: restore it beside the data directory, and read every table."`
 	Keep     int    `help:"Number of backups to keep: older ones are deleted. Default: all." placeholder:"N"`
@@ -37,7 +37,7 @@ func (c *Cmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Keep < 0 {
 		return wiring.Usagef("--keep %d: want 1 or more", c.Keep)
 	}
-	p, err := openPlace(ctx, c.Where)
+	p, err := openBackupStore(ctx, c.Place)
 	if err != nil {
 		return err
 	}
@@ -52,41 +52,41 @@ func (c *Cmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	if has, err := postgres.HasCluster(dir); err != nil || !has {
-		return cmp.Or(err, fmt.Errorf("%s: %w: no data to back up", dir, command.ErrNothingYet))
+	if hasCluster, err := postgres.HasCluster(dir); err != nil || !hasCluster {
+		return cmp.Or(err, fmt.Errorf("%s: %w: no data to back up", dir, command.ErrNoDatabase))
 	}
-	t := taker{Cmd: c, e: e, place: p, dir: dir, view: command.NewProgressLine(e)}
-	whole, err := t.take(ctx)
+	t := taker{Cmd: c, e: e, backups: p, dir: dir, view: command.NewProgressLine(e)}
+	complete, err := t.take(ctx)
 	t.view.Clear()
-	if !whole {
+	if !complete {
 		return err
 	}
 	return errors.Join(c.print(e, t.m, p), err)
 }
 
-func (c *Cmd) print(e *command.Env, m Manifest, p *place) error {
+func (c *Cmd) print(e *command.Env, m Manifest, p *backupStore) error {
 	m.Images.Warn(e)
-	return command.Show(e, c.JSON, m, func(w io.Writer, m Manifest) error {
-		_, err := fmt.Fprintln(w, m.says(p.images.String()))
+	return command.PrintResult(e, c.JSON, m, func(w io.Writer, m Manifest) error {
+		_, err := fmt.Fprintln(w, m.summary(p.images.String()))
 		return err
 	})
 }
 
-// openPlace opens a place of backups. A wrong name is a usage error.
-func openPlace(ctx context.Context, where string) (*place, error) {
-	images, err := imagestore.Open(ctx, where)
+// openBackupStore opens a place of backups. A wrong name is a usage error.
+func openBackupStore(ctx context.Context, location string) (*backupStore, error) {
+	images, err := imagestore.Open(ctx, location)
 	if errors.Is(err, crawl.ErrInvalid) {
 		return nil, wiring.Usagef("%w", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &place{images: images, files: images.Files(prefix)}, nil
+	return &backupStore{images: images, files: images.Files(prefix)}, nil
 }
 
-func (m *Manifest) says(where string) string {
+func (m *Manifest) summary(location string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "backup %s in %s: %s of %s", m.Name, where, explain.Size(m.Bytes()), explain.Size(m.Unpacked))
+	fmt.Fprintf(&b, "backup %s in %s: %s of %s", m.Name, location, explain.Size(m.Bytes()), explain.Size(m.UnpackedBytes))
 	if m.Images != nil {
 		fmt.Fprintf(&b, ", %s (%d copied)", explain.Count(m.Images.Files, "image file"), m.Images.Copied)
 	}
@@ -98,13 +98,13 @@ func (m *Manifest) says(where string) string {
 	return b.String()
 }
 
-func (c *Cmd) list(ctx context.Context, e *command.Env, p *place) error {
-	whole, broken, err := p.names(ctx)
+func (c *Cmd) list(ctx context.Context, e *command.Env, p *backupStore) error {
+	complete, incomplete, err := p.names(ctx)
 	if err != nil {
 		return err
 	}
-	all := make([]Manifest, len(whole))
-	for i, name := range whole {
+	all := make([]Manifest, len(complete))
+	for i, name := range complete {
 		if all[i], err = p.manifest(ctx, name); err != nil {
 			return err
 		}
@@ -113,12 +113,12 @@ func (c *Cmd) list(ctx context.Context, e *command.Env, p *place) error {
 		return command.PrintLines(e.Stdout, all)
 	}
 	for _, m := range all {
-		fmt.Fprintln(e.Stdout, m.says(p.images.String()))
+		fmt.Fprintln(e.Stdout, m.summary(p.images.String()))
 	}
-	for _, name := range broken {
+	for _, name := range incomplete {
 		fmt.Fprintf(e.Stdout, "backup %s is incomplete: it was interrupted, or is in progress\n", name)
 	}
-	if len(all)+len(broken) == 0 {
+	if len(all)+len(incomplete) == 0 {
 		fmt.Fprintln(e.Stdout, "no backups in", p.images)
 	}
 	return nil

@@ -30,28 +30,28 @@ const (
 	// format is the version of the on-disk layout.
 	format = 1
 	// nameLayout begins a backup's name with its UTC time. The short database identity follows.
-	nameLayout    = "20060102T150405Z"
-	identityShort = 8
-	// manifestMost bounds a manifest, in bytes.
-	manifestMost = 4 << 20
+	nameLayout       = "20060102T150405Z"
+	shortIdentityLen = 8
+	// maxManifestBytes bounds a manifest, in bytes.
+	maxManifestBytes = 4 << 20
 )
 
 var namePattern = regexp.MustCompile(`^\d{8}T\d{6}Z-[0-9a-f]{8}$`)
 
-func nameOf(began time.Time, identity string) string {
-	return began.Format(nameLayout) + "-" + identity[:min(len(identity), identityShort)]
+func backupName(began time.Time, identity string) string {
+	return began.Format(nameLayout) + "-" + identity[:min(len(identity), shortIdentityLen)]
 }
 
-func databaseOf(name string) string { return name[len(name)-identityShort:] }
+func shortIdentity(name string) string { return name[len(name)-shortIdentityLen:] }
 
 // Manifest describes a backup.
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
-	// Began is the backup's start. Taken, no later than its state, decides how long a restore
+	// StartedAt is the backup's start. Taken, no later than its state, decides how long a restore
 	// closes slots.
-	Began time.Time `json:"began"`
-	Taken time.Time `json:"state_at"`
+	StartedAt time.Time `json:"began"`
+	StateAt   time.Time `json:"state_at"`
 	// Mosey and Schema are the versions of the writer. Postgres is the major version, and Platform
 	// the system and architecture, that can read the database's files.
 	Mosey    string `json:"mosey"`
@@ -68,8 +68,8 @@ type Manifest struct {
 	Base     []Part `json:"base"`
 	Temporal []Part `json:"temporal,omitempty"`
 	Password []Part `json:"password"`
-	// Unpacked is the size of the database's files, in bytes.
-	Unpacked int64 `json:"unpacked_bytes"`
+	// UnpackedBytes is the size of the database's files, in bytes.
+	UnpackedBytes int64 `json:"unpacked_bytes"`
 	// Images counts the images stored beside it; nil if they were left out.
 	Images *command.CopiedImages `json:"images,omitempty"`
 	// Verified is the time of its trial restore, or zero.
@@ -91,14 +91,14 @@ func (m *Manifest) Bytes() (sum int64) {
 	return sum
 }
 
-type place struct {
+type backupStore struct {
 	images *imagestore.Store
 	files  *imagestore.Files
 }
 
 // names returns the names of all backups, oldest first. A broken one was interrupted, or is
 // running.
-func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
+func (p *backupStore) names(ctx context.Context) (complete, incomplete []string, err error) {
 	files, err := p.files.Names(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -109,21 +109,21 @@ func (p *place) names(ctx context.Context) (whole, broken []string, err error) {
 			continue // not ours
 		}
 		if path.Base(file) == manifestFile {
-			whole = append(whole, name)
-		} else if !slices.Contains(broken, name) {
-			broken = append(broken, name)
+			complete = append(complete, name)
+		} else if !slices.Contains(incomplete, name) {
+			incomplete = append(incomplete, name)
 		}
 	}
-	broken = slices.DeleteFunc(broken, func(name string) bool { return slices.Contains(whole, name) })
-	return whole, broken, nil
+	incomplete = slices.DeleteFunc(incomplete, func(name string) bool { return slices.Contains(complete, name) })
+	return complete, incomplete, nil
 }
 
-func (p *place) manifest(ctx context.Context, name string) (m Manifest, err error) {
+func (p *backupStore) manifest(ctx context.Context, name string) (m Manifest, err error) {
 	in, err := p.files.Read(ctx, name+"/"+manifestFile, "")
 	if err != nil {
 		return m, err
 	}
-	data, err := io.ReadAll(io.LimitReader(in, manifestMost))
+	data, err := io.ReadAll(io.LimitReader(in, maxManifestBytes))
 	if err = errors.Join(err, in.Close()); err != nil {
 		return m, fmt.Errorf("read the backup %s: %w", name, err)
 	}
@@ -131,14 +131,14 @@ func (p *place) manifest(ctx context.Context, name string) (m Manifest, err erro
 		return m, fmt.Errorf("read the backup %s: %s: %w", name, manifestFile, err)
 	}
 	if m.Format != format || m.Name != name {
-		return m, crawl.NotNow("the backup %s has the format %d, and this Mosey reads %d: use the version that made it (%s)",
+		return m, crawl.NewStateError("the backup %s has the format %d, and this Mosey reads %d: use the version that made it (%s)",
 			name, m.Format, format, m.Mosey)
 	}
 	return m, nil
 }
 
 // seal writes the manifest, which completes a backup.
-func (p *place) seal(ctx context.Context, m Manifest) error {
+func (p *backupStore) seal(ctx context.Context, m Manifest) error {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
@@ -149,7 +149,7 @@ func (p *place) seal(ctx context.Context, m Manifest) error {
 }
 
 // remove deletes a backup, its manifest first, so that the rest is never taken for a complete one.
-func (p *place) remove(ctx context.Context, name string) error {
+func (p *backupStore) remove(ctx context.Context, name string) error {
 	if err := p.files.Remove(ctx, name+"/"+manifestFile); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 
 // RestoreCmd creates a data directory from a backup.
 type RestoreCmd struct {
-	Where    string        `arg:"" optional:"" name:"place" help:"Place of the backups, as for mosey backup."`
+	Place    string        `arg:"" optional:"" name:"place" help:"Place of the backups, as for mosey backup."`
 	Name     string        `arg:"" optional:"" help:"Name of the backup, such as 20261126T101500Z-1f0a9c3b. Default: the newest."`
 	Database time.Duration `help:"Restore no data: the database of DATABASE_URL was restored by other means, from a state of this age. Delay its requests, so that no host is requested too soon." placeholder:"AGE"`
 	Force    bool          `help:"Restore even while the original Mosey runs. Both would request the same hosts."`
@@ -44,7 +44,7 @@ type Restored struct {
 
 // Run restores a backup into an empty data directory.
 func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
-	if (c.Where == "") == (c.Database == 0) {
+	if (c.Place == "") == (c.Database == 0) {
 		return wiring.Usagef("give a place of backups, or --database AGE for a database that was restored by other means")
 	}
 	if c.Database != 0 {
@@ -54,7 +54,7 @@ func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	p, err := openPlace(ctx, c.Where)
+	p, err := openBackupStore(ctx, c.Place)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	r := restorer{
-		place: p, manifest: m, home: dir, dir: filepath.Join(dir, restoring), force: c.Force, view: command.NewProgressLine(e),
+		backups: p, manifest: m, home: dir, dir: filepath.Join(dir, restoringDir), force: c.Force, view: command.NewProgressLine(e),
 	}
 	done, err := r.restore(ctx)
 	r.view.Clear()
@@ -71,15 +71,15 @@ func (c *RestoreCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	done.Images.Warn(e)
-	return c.tell(e, done, fmt.Sprintf("restored the backup %s (%s old) into %s; %s delayed\nTo continue:\n  mosey --data-dir %s up",
+	return c.print(e, done, fmt.Sprintf("restored the backup %s (%s old) into %s; %s delayed\nTo continue:\n  mosey --data-dir %s up",
 		done.Name, done.Age, dir, explain.Count(done.Slots, "slot"), dir))
 }
 
-func (c *RestoreCmd) tell(e *command.Env, done Restored, says string) error {
+func (c *RestoreCmd) print(e *command.Env, done Restored, text string) error {
 	if c.JSON {
 		return command.PrintJSON(e.Stdout, done)
 	}
-	_, err := fmt.Fprintln(e.Stdout, says)
+	_, err := fmt.Fprintln(e.Stdout, text)
 	return err
 }
 
@@ -89,27 +89,27 @@ func (c *RestoreCmd) closeSlots(ctx context.Context, e *command.Env) error {
 	if url == "" || c.Database < 0 {
 		return wiring.Usagef("--database %s: give the age of the state, and DATABASE_URL for the database", c.Database)
 	}
-	slots, err := closeRestored(ctx, url, c.Database)
+	slots, err := closeSlotsAfterRestore(ctx, url, c.Database)
 	if err != nil {
 		return err
 	}
-	done := Restored{Age: explain.Roughly(c.Database), Slots: slots}
-	return c.tell(e, done, explain.Count(done.Slots, "slot")+" delayed: workers may start")
+	done := Restored{Age: explain.ApproxDuration(c.Database), Slots: slots}
+	return c.print(e, done, explain.Count(done.Slots, "slot")+" delayed: workers may start")
 }
 
-func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err error) {
+func (c *RestoreCmd) choose(ctx context.Context, p *backupStore) (m Manifest, err error) {
 	name := c.Name
 	if name == "" {
-		whole, _, err := p.names(ctx)
+		complete, _, err := p.names(ctx)
 		if err != nil {
 			return m, err
 		}
-		if len(whole) == 0 {
+		if len(complete) == 0 {
 			return m, fmt.Errorf("no complete backup in %s: create one with mosey backup, or name another place", p.images)
 		}
-		name = whole[len(whole)-1]
-		for _, other := range whole {
-			if databaseOf(other) != databaseOf(name) {
+		name = complete[len(complete)-1]
+		for _, other := range complete {
+			if shortIdentity(other) != shortIdentity(name) {
 				return m, wiring.Usagef("%s has backups of several databases, such as %s and %s: name the backup",
 					p.images, other, name)
 			}
@@ -118,18 +118,18 @@ func (c *RestoreCmd) choose(ctx context.Context, p *place) (m Manifest, err erro
 	if m, err = p.manifest(ctx, name); err != nil {
 		return m, err
 	}
-	if here := runtime.GOOS + "/" + runtime.GOARCH; m.Platform != here {
+	if platform := runtime.GOOS + "/" + runtime.GOARCH; m.Platform != platform {
 		return m, fmt.Errorf("the backup %s was made on %s, and its database files are unreadable on %s: "+
 			"restore it on the original system, and move the database with pg_dump",
-			name, m.Platform, here)
+			name, m.Platform, platform)
 	}
 	return m, nil
 }
 
-const restoring = "restoring"
+const restoringDir = "restoring"
 
 type restorer struct {
-	place    *place
+	backups  *backupStore
 	manifest Manifest
 	// home is a data directory, and dir a folder in it with the same layout
 	home, dir string
@@ -144,7 +144,7 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 	if err := r.checkOriginal(); err != nil {
 		return done, err
 	}
-	if err := r.checkFree(); err != nil {
+	if err := r.checkEmpty(); err != nil {
 		return done, err
 	}
 	held, err := datadir.Lock(ctx, r.home)
@@ -152,13 +152,13 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
-	if err := held.Publish(datadir.Info{Doing: "restores a backup"}); err != nil {
+	if err := held.Publish(datadir.Info{Activity: "restores a backup"}); err != nil {
 		return done, err
 	}
-	if err := r.checkFree(); err != nil { // another process may have filled it
+	if err := r.checkEmpty(); err != nil { // another process may have filled it
 		return done, err
 	}
-	if err := removeWithin(r.home); err != nil {
+	if err := emptyDir(r.home); err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
@@ -169,8 +169,8 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 	if err != nil {
 		return done, err
 	}
-	age := max(time.Since(m.Taken), 0)
-	done = Restored{Name: m.Name, DataDir: r.home, Age: explain.Roughly(age), Images: images}
+	age := max(time.Since(m.StateAt), 0)
+	done = Restored{Name: m.Name, DataDir: r.home, Age: explain.ApproxDuration(age), Images: images}
 	err = r.withDatabase(ctx, func(url string) error {
 		if _, _, err := wiring.Migrate(ctx, url, func(string) {}); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (r *restorer) restore(ctx context.Context) (done Restored, err error) {
 		if err := r.checkOriginal(); err != nil { // the restore took a while
 			return err
 		}
-		done.Slots, err = closeRestored(ctx, url, age)
+		done.Slots, err = closeSlotsAfterRestore(ctx, url, age)
 		return err
 	})
 	if err != nil {
@@ -223,8 +223,8 @@ func (r *restorer) publish() error {
 	return nil
 }
 
-// checkFree refuses a data directory with files, except leftovers of a killed restore.
-func (r *restorer) checkFree() error {
+// checkEmpty refuses a data directory with files, except leftovers of a killed restore.
+func (r *restorer) checkEmpty() error {
 	entries, err := os.ReadDir(r.home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -232,11 +232,11 @@ func (r *restorer) checkFree() error {
 	if err != nil {
 		return fmt.Errorf("restore into %s: %w", r.home, err)
 	}
-	has, err := postgres.HasCluster(r.home)
+	hasCluster, err := postgres.HasCluster(r.home)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == restoring }) && !has {
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == restoringDir }) && !hasCluster {
 		return nil
 	}
 	for _, entry := range entries {
@@ -255,10 +255,10 @@ func (r *restorer) unpack(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
 	var password string
-	show := func(what string) func(int64) {
-		return func(n int64) { r.view.Show(func(time.Time) string { return what + ": " + explain.Size(n) }) }
+	show := func(label string) func(int64) {
+		return func(n int64) { r.view.Show(func(time.Time) string { return label + ": " + explain.Size(n) }) }
 	}
-	m, files := r.manifest, r.place.files
+	m, files := r.manifest, r.backups.files
 	if err := readParts(ctx, files, m.Password, func(int64) {}, func(in io.Reader) error {
 		text, err := io.ReadAll(io.LimitReader(in, 1<<10))
 		password = string(text)
@@ -296,7 +296,7 @@ func (r *restorer) restoreImages(ctx context.Context) (*command.CopiedImages, er
 	if err != nil {
 		return nil, err
 	}
-	count, err := command.CopyImages(ctx, r.place.images, to, func(c command.CopiedImages) {
+	count, err := command.CopyImages(ctx, r.backups.images, to, func(c command.CopiedImages) {
 		r.view.Show(func(time.Time) string { return "restoring images: " + explain.Size(c.Bytes) })
 	})
 	return &count, err
@@ -311,8 +311,8 @@ func (r *restorer) withDatabase(ctx context.Context, fn func(url string) error) 
 	return fn(attached.URL())
 }
 
-// readAll reads every row, and so verifies the checksum of every block.
-func (r *restorer) readAll(ctx context.Context, url string) error {
+// verifyRows reads every row, and so verifies the checksum of every block.
+func (r *restorer) verifyRows(ctx context.Context, url string) error {
 	return wiring.AsOwner(ctx, url, func(owner *db.Store) error {
 		identity, err := owner.Identity(ctx)
 		if err != nil {
@@ -327,7 +327,7 @@ func (r *restorer) readAll(ctx context.Context, url string) error {
 	})
 }
 
-func closeRestored(ctx context.Context, url string, age time.Duration) (closed int64, err error) {
+func closeSlotsAfterRestore(ctx context.Context, url string, age time.Duration) (closed int64, err error) {
 	err = wiring.AsOwner(ctx, url, func(owner *db.Store) error {
 		if err := wiring.CheckSchema(ctx, owner); err != nil {
 			return err

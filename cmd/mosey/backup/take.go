@@ -24,28 +24,28 @@ type taker struct {
 	*Cmd
 
 	e       *command.Env
-	place   *place
+	backups *backupStore
 	dir     string
 	scratch *datadir.Dir
 	view    *command.ProgressLine
 
 	m Manifest
-	// room is the size of a trial restore, in bytes
-	room int64
+	// verifyBytes is the size of a trial restore, in bytes
+	verifyBytes int64
 }
 
-func (t *taker) show(what string, n int64) {
-	t.view.Show(func(time.Time) string { return what + ": " + explain.Size(n) })
+func (t *taker) show(label string, n int64) {
+	t.view.Show(func(time.Time) string { return label + ": " + explain.Size(n) })
 }
 
 // take makes a backup, or deletes an incomplete one. If whole, err is about a later step.
-func (t *taker) take(ctx context.Context) (whole bool, err error) {
+func (t *taker) take(ctx context.Context) (complete bool, err error) {
 	if t.scratch, err = openScratch(ctx, t.dir); err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, removeWithin(t.scratch.Path()), t.scratch.Close()) }()
-	t.m = Manifest{Format: format, Began: time.Now().UTC().Truncate(time.Second), DataDir: t.dir}
-	t.m.Taken = t.m.Began
+	defer func() { err = errors.Join(err, emptyDir(t.scratch.Path()), t.scratch.Close()) }()
+	t.m = Manifest{Format: format, StartedAt: time.Now().UTC().Truncate(time.Second), DataDir: t.dir}
+	t.m.StateAt = t.m.StartedAt
 	if t.m.Host, err = os.Hostname(); err != nil {
 		return false, fmt.Errorf("find this machine's name: %w", err)
 	}
@@ -55,24 +55,24 @@ func (t *taker) take(ctx context.Context) (whole bool, err error) {
 	}
 	t.m.Mosey, t.m.Platform = versions.Version, versions.Platform
 	defer func() {
-		if !whole && t.m.Name != "" { // also after ctx has ended
-			clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		if !complete && t.m.Name != "" { // also after ctx has ended
+			cleanupCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 			defer cancel()
-			err = errors.Join(err, t.place.remove(clean, t.m.Name))
+			err = errors.Join(err, t.backups.remove(cleanupCtx, t.m.Name))
 		}
 	}()
 	if err := t.store(ctx); err != nil {
 		return false, err
 	}
-	untried, err := t.verify(ctx)
+	skipReason, err := t.verify(ctx)
 	if err != nil {
 		return false, fmt.Errorf("the backup could not be restored and is deleted: %w", err)
 	}
-	if err := t.place.seal(ctx, t.m); err != nil {
+	if err := t.backups.seal(ctx, t.m); err != nil {
 		return false, err
 	}
-	if untried != nil { // verified backups are worth more
-		return true, fmt.Errorf("the backup is complete but not verified, so no older backup is deleted: %w", untried)
+	if skipReason != nil { // verified backups are worth more
+		return true, fmt.Errorf("the backup is complete but not verified, so no older backup is deleted: %w", skipReason)
 	}
 	if err := t.prune(ctx); err != nil {
 		return true, fmt.Errorf("the backup is complete, but not all older backups are deleted: %w", err)
@@ -107,13 +107,13 @@ func (t *taker) store(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	count, err := command.CopyImages(ctx, from, t.place.images, func(c command.CopiedImages) { t.show("copying images", c.Bytes) })
+	count, err := command.CopyImages(ctx, from, t.backups.images, func(c command.CopiedImages) { t.show("copying images", c.Bytes) })
 	t.m.Images = &count
 	return err
 }
 
 func (t *taker) parts(ctx context.Context, file string, fill func(io.Writer) error) ([]Part, error) {
-	return writeParts(ctx, t.place.files, t.m.Name+"/"+file, t.scratch.Path(), fill)
+	return writeParts(ctx, t.backups.files, t.m.Name+"/"+file, t.scratch.Path(), fill)
 }
 
 func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
@@ -123,7 +123,7 @@ func (t *taker) storeDatabase(ctx context.Context, url string) (err error) {
 	}
 	t.m.Base, err = t.parts(ctx, "base.tar.zst", func(w io.Writer) error {
 		return postgres.BaseBackup(ctx, url, w, func(n int64) {
-			t.m.Unpacked, t.room = n, n
+			t.m.UnpackedBytes, t.verifyBytes = n, n
 			t.show("copying the database", n)
 		})
 	})
@@ -144,30 +144,30 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	if t.m.Postgres, err = store.PostgresMajor(ctx); err != nil {
 		return err
 	}
-	whole, broken, err := t.place.names(ctx)
+	complete, incomplete, err := t.backups.names(ctx)
 	if err != nil {
 		return err
 	}
-	name := nameOf(t.m.Began, t.m.Database)
-	if slices.Contains(whole, name) {
+	name := backupName(t.m.StartedAt, t.m.Database)
+	if slices.Contains(complete, name) {
 		return fmt.Errorf("the backup %s exists already: try again in a second", name)
 	}
-	for _, left := range t.ours(broken) {
-		if err := t.place.remove(ctx, left); err != nil {
-			return fmt.Errorf("delete the interrupted backup %s: %w", left, err)
+	for _, leftover := range t.ownBackups(incomplete) {
+		if err := t.backups.remove(ctx, leftover); err != nil {
+			return fmt.Errorf("delete the interrupted backup %s: %w", leftover, err)
 		}
 	}
 	t.m.Name = name
 	return nil
 }
 
-func (t *taker) ours(names []string) (ours []string) {
+func (t *taker) ownBackups(names []string) (ownBackups []string) {
 	for _, name := range names {
-		if databaseOf(name) == databaseOf(nameOf(t.m.Began, t.m.Database)) {
-			ours = append(ours, name)
+		if shortIdentity(name) == shortIdentity(backupName(t.m.StartedAt, t.m.Database)) {
+			ownBackups = append(ownBackups, name)
 		}
 	}
-	return ours
+	return ownBackups
 }
 
 // storeTemporal adds the state of Temporal, some seconds newer than the database. The rows decide:
@@ -184,34 +184,34 @@ func (t *taker) storeTemporal(ctx context.Context) error {
 			return err
 		}
 		n, err := io.Copy(w, file)
-		t.room += n
+		t.verifyBytes += n
 		t.show("copying the state of Temporal", n)
 		return errors.Join(err, file.Close())
 	})
 	return errors.Join(err, os.Remove(copied))
 }
 
-// roomBeside is the disk space that a trial leaves free for the running crawl.
-const roomBeside = 512 << 20
+// reservedBytes is the disk space that a trial leaves free for the running crawl.
+const reservedBytes = 512 << 20
 
 // verify restores a backup, reads it all, and deletes the copy. untried is set if the disk lacks
 // room.
-func (t *taker) verify(ctx context.Context) (untried, err error) {
+func (t *taker) verify(ctx context.Context) (skipReason, err error) {
 	if t.NoVerify {
 		return nil, nil
 	}
-	room, err := wiring.RoomAt(t.scratch.Path())
-	if err == nil && int64(min(room.Free, 1<<62)) < t.room+roomBeside {
+	space, err := wiring.DiskSpaceAt(t.scratch.Path())
+	if err == nil && int64(min(space.Free, 1<<62)) < t.verifyBytes+reservedBytes {
 		return fmt.Errorf("the disk of %s has %s free, and the verification needs %s: free some space, or use --no-verify", t.dir,
-			explain.Size(int64(min(room.Free, 1<<62))), explain.Size(t.room+roomBeside)), nil
+			explain.Size(int64(min(space.Free, 1<<62))), explain.Size(t.verifyBytes+reservedBytes)), nil
 	}
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	r := restorer{place: t.place, manifest: t.m, home: t.dir, dir: filepath.Join(t.scratch.Path(), "verify"), view: t.view}
+	r := restorer{backups: t.backups, manifest: t.m, home: t.dir, dir: filepath.Join(t.scratch.Path(), "verify"), view: t.view}
 	err = r.unpack(ctx)
 	if err == nil {
-		err = r.withDatabase(ctx, func(url string) error { return r.readAll(ctx, url) })
+		err = r.withDatabase(ctx, func(url string) error { return r.verifyRows(ctx, url) })
 	}
 	err = errors.Join(err, os.RemoveAll(r.dir))
 	switch {
@@ -228,13 +228,13 @@ func (t *taker) prune(ctx context.Context) error {
 	if t.Keep == 0 {
 		return nil
 	}
-	whole, _, err := t.place.names(ctx)
+	complete, _, err := t.backups.names(ctx)
 	if err != nil {
 		return err
 	}
-	ours := t.ours(whole)
-	for _, name := range ours[:max(0, len(ours)-t.Keep)] {
-		if err := t.place.remove(ctx, name); err != nil {
+	own := t.ownBackups(complete)
+	for _, name := range own[:max(0, len(own)-t.Keep)] {
+		if err := t.backups.remove(ctx, name); err != nil {
 			return fmt.Errorf("delete the backup %s: %w", name, err)
 		}
 	}
@@ -251,7 +251,7 @@ func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := removeWithin(dir); err != nil {
+	if err := emptyDir(dir); err != nil {
 		return nil, errors.Join(err, held.Close())
 	}
 	return held, nil
@@ -259,8 +259,8 @@ func openScratch(ctx context.Context, dataDir string) (*datadir.Dir, error) {
 
 const lostAndFound = "lost+found"
 
-// removeWithin empties a directory that this process holds.
-func removeWithin(dir string) error {
+// emptyDir empties a directory that this process holds.
+func emptyDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
 		if name := entry.Name(); !datadir.IsOwn(name) && name != lostAndFound {

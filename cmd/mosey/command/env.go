@@ -32,10 +32,10 @@ func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 	return datadir.Running(dir)
 }
 
-// ImageStoreOf returns the image store of a flag or the default, or "" without a store.
-func ImageStoreOf(e *Env, where string) (string, error) {
-	if where != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {
-		return where, nil // a cluster has no data directory
+// ImageLocation returns the image store of a flag or the default, or "" without a store.
+func ImageLocation(e *Env, location string) (string, error) {
+	if location != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {
+		return location, nil // a cluster has no data directory
 	}
 	dir, err := datadir.Resolve(e.DataDir)
 	if err != nil {
@@ -82,7 +82,7 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 			Dir: dir, Progress: e.note,
 		})
 		if errors.Is(err, postgres.ErrNoCluster) {
-			return fmt.Errorf("%s: %w: start with mosey crawl https://example.org/", dir, ErrNothingYet)
+			return fmt.Errorf("%s: %w: start with mosey crawl https://example.org/", dir, ErrNoDatabase)
 		}
 		if err != nil {
 			return err
@@ -93,15 +93,15 @@ func WithDatabase(ctx context.Context, e *Env, fn func(url string) error) (err e
 	return fn(url)
 }
 
-// ErrNothingYet reports that the data directory has no database yet.
-var ErrNothingYet = errors.New("nothing has been crawled yet")
+// ErrNoDatabase reports that the data directory has no database yet.
+var ErrNoDatabase = errors.New("nothing has been crawled yet")
 
 // WithNewStore is WithStore for commands that may come first: it creates the data directory's
 // database, or migrates DATABASE_URL's.
 func WithNewStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
 	if e.Environ.Get("DATABASE_URL") == "" {
 		err := WithStore(ctx, e, fn)
-		if !errors.Is(err, ErrNothingYet) {
+		if !errors.Is(err, ErrNoDatabase) {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func Migrate(ctx context.Context, e *Env) (schema db.Schema, applied int, err er
 			return schema, 0, err
 		}
 		defer func() { err = errors.Join(err, dir.Close()) }()
-		if err := dir.Publish(datadir.Info{Transient: true, Doing: postgres.Doing(path)}); err != nil {
+		if err := dir.Publish(datadir.Info{Transient: true, Activity: postgres.StartActivity(path)}); err != nil {
 			return schema, 0, err
 		}
 		server, err := postgres.Start(ctx, postgres.Config{Dir: path, Progress: e.note})
@@ -210,24 +210,24 @@ func asUsage(err error) error {
 
 // UnknownPage returns the error for a page that is not stored.
 func UnknownPage(u urls.URL) error {
-	return wiring.Usagef("page %s is "+explain.NotKnown, u)
+	return wiring.Usagef("page %s is "+explain.UnknownPage, u)
 }
 
 // RunPrefix distinguishes names of runs from domains.
 const RunPrefix = "run:"
 
-// NamedShort and NamedLong bound the domains of a kind listed with a run.
+// MaxNamedInRun and MaxNamedInDetail bound the domains of a kind listed with a run.
 const (
-	NamedShort = 10
-	NamedLong  = 200
+	MaxNamedInRun    = 10
+	MaxNamedInDetail = 200
 )
 
-const listMost = 100_000
+const maxListLimit = 100_000
 
-// CheckLimit refuses a --limit that is not from 1 to listMost.
+// CheckLimit refuses a --limit that is not from 1 to maxListLimit.
 func CheckLimit(limit int) error {
-	if limit < 1 || limit > listMost {
-		return wiring.Usagef("--limit %d: want 1 to %d", limit, listMost)
+	if limit < 1 || limit > maxListLimit {
+		return wiring.Usagef("--limit %d: want 1 to %d", limit, maxListLimit)
 	}
 	return nil
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-var connecting = []string{"data-dir", "config"}
+var connectionFlags = []string{"data-dir", "config"}
 
 // hints adds the connection flags of a command line to the commands in texts.
 type hints struct {
 	// flags is empty if no flag was given.
 	flags string
-	// named matches mosey, a command, and a following --help.
-	named *regexp.Regexp
+	// commandPattern matches mosey, a command, and a following --help.
+	commandPattern *regexp.Regexp
 }
 
 // TakeFlags records the flags that hints repeat. It ignores the environment and settings files,
 // which hold for the next command as well.
 func (e *Env) TakeFlags(ctx *kong.Context) {
 	e.Process = ProcessFlags(ctx)
-	words := givenFlags(ctx, func(f *kong.Flag) bool { return slices.Contains(connecting, f.Name) })
+	words := givenFlags(ctx, func(f *kong.Flag) bool { return slices.Contains(connectionFlags, f.Name) })
 	flags := strings.Join(words, " ")
 	if flags == "" || strings.ContainsAny(flags, "\"\\\n") { // a hint may be part of a JSON text
 		return
@@ -42,7 +42,7 @@ func (e *Env) Hint(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		if !strings.Contains(line, e.hints.flags) { // such as the line that resumes a crawl
-			line = e.hints.named.ReplaceAllStringFunc(line, func(found string) string {
+			line = e.hints.commandPattern.ReplaceAllStringFunc(line, func(found string) string {
 				if strings.HasSuffix(found, " --help") {
 					return found
 				}

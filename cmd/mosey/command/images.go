@@ -24,38 +24,38 @@ type ImageStoreFlag struct {
 
 // Open opens the image store.
 func (f ImageStoreFlag) Open(ctx context.Context, e *Env) (*imagestore.Store, error) {
-	where, err := ImageStoreOf(e, f.ImageStore)
+	location, err := ImageLocation(e, f.ImageStore)
 	if err != nil {
 		return nil, err
 	}
-	if where == "" {
+	if location == "" {
 		return nil, wiring.Usagef("--image-store is missing: give the directory or bucket that the workers of this cluster store images in")
 	}
-	store, err := imagestore.Open(ctx, where)
+	store, err := imagestore.Open(ctx, location)
 	if err != nil {
 		return nil, wiring.Usagef("--image-store: %w", err)
 	}
 	return store, nil
 }
 
-// NoteLostImages marks recorded images that are missing as lost, so that runs fetch them again.
-func NoteLostImages(ctx context.Context, store *db.Store, images *imagestore.Store, hashes []string) (lost int64, err error) {
+// MarkMissingImages marks recorded images that are missing as lost, so that runs fetch them again.
+func MarkMissingImages(ctx context.Context, store *db.Store, images *imagestore.Store, hashes []string) (missing int64, err error) {
 	named, err := store.StoredImages(ctx, hashes)
 	for _, sha := range named {
-		n, err := noteIfLost(ctx, store, images, sha)
-		if lost += n; err != nil {
-			return lost, err
+		n, err := markIfMissing(ctx, store, images, sha)
+		if missing += n; err != nil {
+			return missing, err
 		}
 	}
-	return lost, err
+	return missing, err
 }
 
-func noteIfLost(ctx context.Context, store *db.Store, images *imagestore.Store, sha string) (lost int64, err error) {
-	image, err := IsThere(images.Get(ctx, sha))
+func markIfMissing(ctx context.Context, store *db.Store, images *imagestore.Store, sha string) (missing int64, err error) {
+	image, err := Exists(images.Get(ctx, sha))
 	if image || err != nil {
 		return 0, err
 	}
-	thumbnail, err := IsThere(images.Thumbnail(ctx, sha))
+	thumbnail, err := Exists(images.Thumbnail(ctx, sha))
 	if err != nil {
 		return 0, err
 	}
@@ -64,13 +64,13 @@ func noteIfLost(ctx context.Context, store *db.Store, images *imagestore.Store, 
 		return 0, err
 	}
 	if known.Stored {
-		lost = 1
+		missing = 1
 	}
-	return lost, store.LoseImages(ctx, []string{sha}, !thumbnail)
+	return missing, store.MarkImagesLost(ctx, []string{sha}, !thumbnail)
 }
 
-// IsThere reports whether a reader was opened, and closes it.
-func IsThere(in io.ReadCloser, _ int64, err error) (bool, error) {
+// Exists reports whether a reader was opened, and closes it.
+func Exists(in io.ReadCloser, _ int64, err error) (bool, error) {
 	if errors.Is(err, crawl.ErrNotFound) {
 		return false, nil
 	}
@@ -112,10 +112,10 @@ func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(C
 		sha       string
 		thumbnail bool
 	}
-	has := make(map[placed]int64)
+	existing := make(map[placed]int64)
 	_, err = to.List(ctx, func(o imagestore.Object) error {
 		if !o.Leftover {
-			has[placed{o.SHA256, o.Thumbnail}] = o.Bytes
+			existing[placed{o.SHA256, o.Thumbnail}] = o.Bytes
 		}
 		return nil
 	})
@@ -126,7 +126,7 @@ func CopyImages(ctx context.Context, from, to *imagestore.Store, progress func(C
 		if o.Leftover {
 			return nil
 		}
-		if size, there := has[placed{o.SHA256, o.Thumbnail}]; !there || size != o.Bytes {
+		if size, exists := existing[placed{o.SHA256, o.Thumbnail}]; !exists || size != o.Bytes {
 			switch err := copyImage(ctx, from, to, o); {
 			case errors.Is(err, crawl.ErrNotFound):
 				return nil
@@ -166,23 +166,23 @@ func copyImage(ctx context.Context, from, to *imagestore.Store, o imagestore.Obj
 	return to.Put(ctx, o.SHA256, bytes.NewReader(data), int64(len(data)), picture.MediaType(format))
 }
 
-// Pictures finds thumbnails of images. It is safe for concurrent use.
-type Pictures struct {
+// Thumbnails finds thumbnails of images. It is safe for concurrent use.
+type Thumbnails struct {
 	open   func(context.Context) (*imagestore.Store, error)
 	reader *picture.Reader
 }
 
-// PicturesIn finds thumbnails in an image store; empty means that there is no store.
-func PicturesIn(where string) *Pictures {
-	p := &Pictures{reader: picture.New(picture.Limits{})}
-	if where != "" {
-		p.open = wiring.ImagesIn(where)
+// NewThumbnails finds thumbnails in an image store; empty means that there is no store.
+func NewThumbnails(location string) *Thumbnails {
+	p := &Thumbnails{reader: picture.New(picture.Limits{})}
+	if location != "" {
+		p.open = wiring.OpenImagesOnce(location)
 	}
 	return p
 }
 
 // Thumbnail returns our own JPEG, nil without an image, or imagestore.ErrCorrupt if it is damaged.
-func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
+func (p *Thumbnails) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
 	if p.open == nil {
 		return nil, nil
 	}
@@ -214,7 +214,7 @@ func (p *Pictures) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, er
 }
 
 // Read computes a picture's content. Errors are about the picture.
-func (p *Pictures) Read(ctx context.Context, file io.ReaderAt, size int64) (crawl.ImageContent, error) {
+func (p *Thumbnails) Read(ctx context.Context, file io.ReaderAt, size int64) (crawl.ImageContent, error) {
 	read, err := p.reader.Read(ctx, file, size, picture.Options{})
 	return read.ImageContent, err
 }

@@ -36,8 +36,8 @@ func Flush(t *tabwriter.Writer) error {
 	return nil
 }
 
-// Show prints a value: as indented JSON, or for people.
-func Show[T any](e *Env, asJSON bool, x T, forPeople func(io.Writer, T) error) error {
+// PrintResult prints a value: as indented JSON, or for people.
+func PrintResult[T any](e *Env, asJSON bool, x T, forPeople func(io.Writer, T) error) error {
 	if asJSON {
 		return PrintJSON(e.Stdout, x)
 	}
@@ -88,37 +88,37 @@ func PrintJSON(w io.Writer, x any) error {
 	return nil
 }
 
-// Answer prints a change: a sentence, or one JSON object.
-type Answer struct {
+// ChangePrinter prints a change: a sentence, or one JSON object.
+type ChangePrinter struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
 // Change is a change made by a command.
 type Change struct {
-	// Did is the action, such as paused, lifted or set.
-	Did string `json:"action"`
+	// Action is the action, such as paused, lifted or set.
+	Action string `json:"action"`
 	// Domain, Run, List, Schedule or Version is the changed object.
 	Domain   string `json:"domain,omitempty"`
 	Run      string `json:"run,omitempty"`
 	List     string `json:"list,omitempty"`
 	Schedule string `json:"schedule,omitempty"`
 	Version  string `json:"version,omitempty"`
-	// Still is a remaining reason against requests to the domain.
-	Still reasons.Reason `json:"remaining_reason,omitempty"`
+	// RemainingReason is a remaining reason against requests to the domain.
+	RemainingReason reasons.Reason `json:"remaining_reason,omitempty"`
 	// Until is the end of the change, and Count the number of changed objects.
 	Until time.Time `json:"until,omitzero"`
 	Count *int64    `json:"count,omitempty"`
-	// Says is the sentence. People see its commands on lines of their own.
-	Says string `json:"message"`
+	// Message is the sentence. People see its commands on lines of their own.
+	Message string `json:"message"`
 }
 
-// Tell prints a change.
-func (a Answer) Tell(e *Env, c Change) error {
+// Print prints a change.
+func (a ChangePrinter) Print(e *Env, c Change) error {
 	if a.JSON {
-		c.Says = strings.Join(strings.Fields(e.Hint(c.Says)), " ")
+		c.Message = strings.Join(strings.Fields(e.Hint(c.Message)), " ")
 		return PrintLines(e.Stdout, []Change{c})
 	}
-	if _, err := fmt.Fprintln(e.Stdout, c.Says); err != nil {
+	if _, err := fmt.Fprintln(e.Stdout, c.Message); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
@@ -215,60 +215,60 @@ func TerminalWidth(w io.Writer) int {
 
 // ProgressLine shows progress on stderr: one line on a terminal, else a line from time to time.
 type ProgressLine struct {
-	e        *Env
-	terminal bool
-	printed  time.Time
-	drawn    bool
+	e         *Env
+	terminal  bool
+	printedAt time.Time
+	isDrawn   bool
 }
 
 // NewProgressLine returns an empty line.
 func NewProgressLine(e *Env) *ProgressLine {
-	return &ProgressLine{e: e, terminal: IsTerminal(wiring.Raw(e.Stderr)), printed: time.Now()}
+	return &ProgressLine{e: e, terminal: IsTerminal(wiring.Raw(e.Stderr)), printedAt: time.Now()}
 }
 
-const progressEvery = 200 * time.Millisecond
+const progressInterval = 200 * time.Millisecond
 
 // Show writes line's text if it is time to.
 func (p *ProgressLine) Show(line func(now time.Time) string) {
-	now, every := time.Now(), PlainEvery
+	now, every := time.Now(), PlainInterval
 	if p.terminal {
-		every = progressEvery
+		every = progressInterval
 	}
-	if now.Sub(p.printed) < every {
+	if now.Sub(p.printedAt) < every {
 		return
 	}
-	p.printed = now
+	p.printedAt = now
 	if !p.terminal {
 		fmt.Fprintln(p.e.Stderr, line(now))
 		return
 	}
-	p.drawn = true
+	p.isDrawn = true
 	fmt.Fprintf(wiring.Raw(p.e.Stderr), "\r%s\x1b[K", Fit(line(now), TerminalWidth(p.e.Stderr)))
 }
 
 // Clear removes the line from the terminal. The line may be nil.
 func (p *ProgressLine) Clear() {
-	if p != nil && p.drawn {
+	if p != nil && p.isDrawn {
 		fmt.Fprint(wiring.Raw(p.e.Stderr), "\r\x1b[K")
 	}
 }
 
-// PlainEvery is the interval of lines that cannot be overwritten.
-const PlainEvery = 10 * time.Second
+// PlainInterval is the interval of lines that cannot be overwritten.
+const PlainInterval = 10 * time.Second
 
 // Examination configures checks and their output.
 type Examination struct {
-	// JSON prints an array of findings, and Mend makes repairs.
-	JSON, Mend bool
+	// JSON prints an array of findings, and Repair makes repairs.
+	JSON, Repair bool
 	// Progress is a line that is cleared before a finding is printed; it may be nil.
 	Progress *ProgressLine
 }
 
 // Examine runs checks and prints each finding at once. A fault is an error.
-func Examine(ctx context.Context, e *Env, p *doctor.Patient, checks []doctor.Check, x Examination) error {
+func Examine(ctx context.Context, e *Env, p *doctor.Target, checks []doctor.Check, x Examination) error {
 	var all []doctor.Finding
 	part := doctor.Part("")
-	err := doctor.Examine(ctx, p, checks, x.Mend, func(c doctor.Check, found []doctor.Finding) {
+	err := doctor.Examine(ctx, p, checks, x.Repair, func(c doctor.Check, found []doctor.Finding) {
 		x.Progress.Clear()
 		all = append(all, found...)
 		if x.JSON {
@@ -313,10 +313,10 @@ const (
 func printFinding(w io.Writer, f doctor.Finding, width int) {
 	indent := SeverityWidth + CheckWidth
 	lines := Wrap(fmt.Sprintf("%-*s%-*s%s", SeverityWidth, f.Severity, CheckWidth, f.Check, explain.OneLine(f.Found)), width, indent)
-	for _, more := range []string{f.Remedy, f.Repaired} {
-		if more != "" {
+	for _, text := range []string{f.Remedy, f.Repaired} {
+		if text != "" {
 			arrow := strings.Repeat(" ", indent) + "> "
-			lines = append(lines, Wrap(arrow+explain.OneLine(more), width, indent+2)...)
+			lines = append(lines, Wrap(arrow+explain.OneLine(text), width, indent+2)...)
 		}
 	}
 	for _, line := range lines {

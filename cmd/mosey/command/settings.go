@@ -59,8 +59,8 @@ func HideExpert(app *kong.Application) {
 	}
 }
 
-// TakesNext reports whether an argument is a flag whose value is the next argument.
-func TakesNext(flags []*kong.Flag, arg string) bool {
+// TakesValue reports whether an argument is a flag whose value is the next argument.
+func TakesValue(flags []*kong.Flag, arg string) bool {
 	name, long := strings.CutPrefix(arg, "--")
 	return long && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name && !f.IsBool() })
 }
@@ -140,8 +140,8 @@ func givenSettings(ctx *kong.Context) (given map[string]string, typed []string, 
 	return given, typed, nil
 }
 
-// SomeSettings are settings for a command that creates no run, but configures runs.
-type SomeSettings struct {
+// SettingsForOtherRuns are settings for a command that creates no run, but configures runs.
+type SettingsForOtherRuns struct {
 	// Plugins has a flag for each setting (see SettingFlags).
 	kong.Plugins
 
@@ -149,7 +149,7 @@ type SomeSettings struct {
 }
 
 // AfterApply combines the settings; kong calls it.
-func (r *SomeSettings) AfterApply(ctx *kong.Context) error {
+func (r *SettingsForOtherRuns) AfterApply(ctx *kong.Context) error {
 	given, _, err := givenSettings(ctx)
 	if err != nil {
 		return err
@@ -187,8 +187,8 @@ func (r *RunSettings) AfterApply(ctx *kong.Context) error {
 	return err
 }
 
-// Typed returns the settings of the command line, as flags.
-func (r *RunSettings) Typed() []string {
+// TypedFlags returns the settings of the command line, as flags.
+func (r *RunSettings) TypedFlags() []string {
 	typed := make([]string, 0, len(r.typed)+len(r.Set))
 	for _, name := range r.typed {
 		typed = append(typed, "--"+flagName(name))
@@ -205,32 +205,32 @@ func (r *RunSettings) Validate() error {
 }
 
 // AsFlag names each fault's setting as a flag, such as --max-depth, if is returns true or is nil.
-func AsFlag(err error, is func(name string) bool) error {
+func AsFlag(err error, isFlag func(name string) bool) error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(atFault.ReplaceAllStringFunc(err.Error(), func(text string) string {
+	return errors.New(invalidSetting.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		prefix := crawl.ErrInvalid.Error() + ": "
 		name := strings.TrimPrefix(text, prefix)
-		if is != nil && !is(name) {
+		if isFlag != nil && !isFlag(name) {
 			return text
 		}
 		return prefix + "--" + flagName(name)
 	}))
 }
 
-var atFault = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)
+var invalidSetting = regexp.MustCompile(crawl.ErrInvalid.Error() + `: [a-z_]+`)
 
 // ProcessFlags returns the given flags that belong to the process and not to a run, for the command
 // that resumes the run. It skips the environment and settings files.
 func ProcessFlags(ctx *kong.Context) []string {
-	return givenFlags(ctx, func(f *kong.Flag) bool { return !StoredWithRun(f) })
+	return givenFlags(ctx, func(f *kong.Flag) bool { return !IsRunFlag(f) })
 }
 
-func givenFlags(ctx *kong.Context, want func(*kong.Flag) bool) (words []string) {
+func givenFlags(ctx *kong.Context, filter func(*kong.Flag) bool) (words []string) {
 	var seen []*kong.Flag
 	for _, p := range ctx.Path {
-		if p.Flag == nil || p.Resolved || slices.Contains(seen, p.Flag) || !want(p.Flag) {
+		if p.Flag == nil || p.Resolved || slices.Contains(seen, p.Flag) || !filter(p.Flag) {
 			continue
 		}
 		seen = append(seen, p.Flag)
@@ -239,8 +239,8 @@ func givenFlags(ctx *kong.Context, want func(*kong.Flag) bool) (words []string) 
 	return words
 }
 
-// StoredWithRun reports whether a flag of crawl is stored with the run, or is for one call only.
-func StoredWithRun(f *kong.Flag) bool {
+// IsRunFlag reports whether a flag of crawl is stored with the run, or is for one call only.
+func IsRunFlag(f *kong.Flag) bool {
 	return f.Target.Type() == reflect.TypeFor[settingFlag]() || slices.Contains([]string{"run", "set", "for", "detach"}, f.Name)
 }
 

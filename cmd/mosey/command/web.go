@@ -25,7 +25,7 @@ import (
 // WebPortDefault is the port of the web page, if it is free.
 const WebPortDefault = "8470"
 
-const tokenLeast = 16
+const minTokenLen = 16
 
 // WebFlags configure the web page's address and access.
 type WebFlags struct {
@@ -63,8 +63,8 @@ type WebOptions struct {
 	TokenFile string
 	// Images is the image store; empty means that there is no store.
 	Images string
-	// By names the person at the command line.
-	By     string
+	// User names the person at the command line.
+	User   string
 	Logger *slog.Logger
 }
 
@@ -111,7 +111,7 @@ func (f WebFlags) Serve(ctx context.Context, o WebOptions) (_ *Web, err error) {
 	server, err := serve.New(serve.Config{
 		Store: store, Counts: counts, Hosts: hosts, TemporalUI: o.TemporalUI, Temporal: o.Temporal, SearchOnly: o.SearchOnly,
 		TimedOut: db.TimedOut, Logger: o.Logger,
-		Changes: o.Changes, Pictures: PicturesIn(o.Images), Access: serve.Access{Token: token, UserHeader: f.WebUserHeader, By: o.By},
+		Changes: o.Changes, Pictures: NewThumbnails(o.Images), Access: serve.Access{Token: token, UserHeader: f.WebUserHeader, By: o.User},
 	})
 	if err != nil {
 		return nil, err
@@ -154,9 +154,9 @@ func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
 	case o.Changes == nil:
 		return "", nil
 	case f.WebToken != "":
-		if len(f.WebToken) < tokenLeast {
+		if len(f.WebToken) < minTokenLen {
 			return "", wiring.Usagef("--web-token: %d characters: want %d or more, such as the output of openssl rand -hex 16",
-				len(f.WebToken), tokenLeast)
+				len(f.WebToken), minTokenLen)
 		}
 		return f.WebToken, nil
 	case !is || !tcp.IP.IsLoopback() || len(f.WebHost) > 0 || f.WebUserHeader != "":
@@ -164,12 +164,12 @@ func (f WebFlags) token(at net.Addr, o WebOptions) (string, error) {
 	case o.TokenFile == "":
 		return rand.Text(), nil
 	}
-	return keptToken(o.TokenFile)
+	return storedToken(o.TokenFile)
 }
 
-func keptToken(path string) (string, error) {
+func storedToken(path string) (string, error) {
 	data, err := os.ReadFile(path)
-	if text := strings.TrimSpace(string(data)); err == nil && len(text) >= tokenLeast {
+	if text := strings.TrimSpace(string(data)); err == nil && len(text) >= minTokenLen {
 		return text, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -190,8 +190,8 @@ func (w *Web) Address() string {
 	return w.URL
 }
 
-// SignedIn returns the URL of a path for the person at the command line, with the token.
-func (w *Web) SignedIn(path string) string {
+// SignInURL returns the URL of a path for the person at the command line, with the token.
+func (w *Web) SignInURL(path string) string {
 	address := w.URL + path
 	if w.token != "" {
 		address += "?token=" + url.QueryEscape(w.token)

@@ -22,7 +22,7 @@ import (
 
 // PauseCmd pauses requests to a domain, or of a run.
 type PauseCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Reason string `help:"Reason to store with the change." required:"" placeholder:"TEXT"`
@@ -46,16 +46,16 @@ func (p *PauseCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	} else if is {
 		change := crawl.RunChange{Action: crawl.ChangePause, Reason: p.Reason, Until: until}
-		return changeRun(ctx, e, p.Answer, name, change, func(run crawl.Run) command.Change {
+		return changeRun(ctx, e, p.ChangePrinter, name, change, func(run crawl.Run) command.Change {
 			return command.Change{
-				Did: "paused", Until: until, Says: fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name),
+				Action: "paused", Until: until, Message: fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name),
 			}
 		})
 	}
 	c := crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}
-	return control(ctx, e, p.Answer, p.Name, c, func(name string) command.Change {
+	return control(ctx, e, p.ChangePrinter, p.Name, c, func(name string) command.Change {
 		return command.Change{
-			Did: "paused", Until: until, Says: fmt.Sprintf("%s is paused in all runs%s. To undo it:\n  mosey resume %s", name, end, name),
+			Action: "paused", Until: until, Message: fmt.Sprintf("%s is paused in all runs%s. To undo it:\n  mosey resume %s", name, end, name),
 		}
 	})
 }
@@ -78,7 +78,7 @@ func parseUntil(text string, now time.Time) (at time.Time, err error) {
 
 // ResumeCmd ends a pause, or resumes a run.
 type ResumeCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 }
@@ -89,43 +89,43 @@ func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	} else if is {
 		change := crawl.RunChange{Action: crawl.ChangeResume}
-		return changeRun(ctx, e, r.Answer, name, change, func(run crawl.Run) command.Change {
+		return changeRun(ctx, e, r.ChangePrinter, name, change, func(run crawl.Run) command.Change {
 			return command.Change{
-				Did: "resumed", Says: fmt.Sprintf("Run %s resumes in a running Mosey (mosey up), or with\n  mosey crawl --run %s", run.Name, run.Name),
+				Action: "resumed", Message: fmt.Sprintf("Run %s resumes in a running Mosey (mosey up), or with\n  mosey crawl --run %s", run.Name, run.Name),
 			}
 		})
 	}
-	return lift(ctx, e, r.Answer, r.Name, "not paused", liftControls(crawl.ControlPause))
+	return lift(ctx, e, r.ChangePrinter, r.Name, "not paused", liftControls(crawl.ControlPause))
 }
 
 // UnblockCmd ends a block, or a stop.
 type UnblockCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
 // Run lets the domain be crawled again, even if it was given up.
 func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
-	both := liftControls(crawl.ControlBlock, crawl.ControlStop)
-	return lift(ctx, e, u.Answer, u.Name, "neither blocked, stopped nor given up", both)
+	liftBoth := liftControls(crawl.ControlBlock, crawl.ControlStop)
+	return lift(ctx, e, u.ChangePrinter, u.Name, "neither blocked, stopped nor given up", liftBoth)
 }
 
 // RetryCmd retries a failing domain.
 type RetryCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
 // Run probes the domain now, instead of at its next time.
 func (r *RetryCmd) Run(ctx context.Context, e *command.Env) error {
-	return lift(ctx, e, r.Answer, r.Name, "not given up, and its robots.txt is readable", (*db.Store).RetryDomain)
+	return lift(ctx, e, r.ChangePrinter, r.Name, "not given up, and its robots.txt is readable", (*db.Store).RetryDomain)
 }
 
 // SetCmd changes settings of a domain or a run.
 type SetCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name     string         `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Settings []string       `arg:"" optional:"" name:"setting" help:"Setting of a run: name=value, such as delay=5s or max_pages=1000."`
@@ -156,7 +156,7 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 		if !none {
 			return wiring.Usagef("set %s: flags are for domains: give name=value, such as delay=5s", s.Name)
 		}
-		return setRun(ctx, e, s.Answer, run, s.Reason, s.Settings)
+		return setRun(ctx, e, s.ChangePrinter, run, s.Reason, s.Settings)
 	}
 	name, err := command.SiteArgument(s.Name)
 	if err != nil {
@@ -194,8 +194,8 @@ func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		}
 		command.WakeDomain(ctx, e, store, name)
-		return s.Tell(e, command.Change{
-			Did: "set", Domain: name, Says: fmt.Sprintf("%s is set. To show its state:\n  mosey why %s", name, name),
+		return s.Print(e, command.Change{
+			Action: "set", Domain: name, Message: fmt.Sprintf("%s is set. To show its state:\n  mosey why %s", name, name),
 		})
 	})
 }
@@ -207,7 +207,7 @@ func (s *SetCmd) controls() []crawl.Control {
 		if err != nil {
 			panic(err) // numbers and text never fail
 		}
-		all = append(all, crawl.Control{Type: kind, Value: data, Reason: s.Reason, SetBy: command.Whoami()})
+		all = append(all, crawl.Control{Type: kind, Value: data, Reason: s.Reason, SetBy: command.CurrentUser()})
 	}
 	if s.Delay != nil {
 		add(crawl.ControlDelay, crawl.Millis(*s.Delay))
@@ -222,26 +222,26 @@ func (s *SetCmd) controls() []crawl.Control {
 }
 
 func control(
-	ctx context.Context, e *command.Env, a command.Answer, text string, c crawl.Control, done func(name string) command.Change,
+	ctx context.Context, e *command.Env, a command.ChangePrinter, text string, c crawl.Control, done func(name string) command.Change,
 ) error {
 	name, err := command.SiteArgument(text)
 	if err != nil {
 		return err
 	}
-	c.SetBy = command.Whoami()
+	c.SetBy = command.CurrentUser()
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		if err := store.SetControl(ctx, name, c); err != nil {
 			return err
 		}
 		change := done(name)
 		change.Domain = name
-		return a.Tell(e, change)
+		return a.Print(e, change)
 	})
 }
 
-func checkReason(text string, least int) error {
-	if len(text) < least || len(text) > crawl.ControlReasonMax {
-		return wiring.Usagef("--reason: %d bytes: want %d to %d", len(text), least, crawl.ControlReasonMax)
+func checkReason(text string, minLen int) error {
+	if len(text) < minLen || len(text) > crawl.ControlReasonMax {
+		return wiring.Usagef("--reason: %d bytes: want %d to %d", len(text), minLen, crawl.ControlReasonMax)
 	}
 	return nil
 }
@@ -249,14 +249,14 @@ func checkReason(text string, least int) error {
 // liftControls returns a function that lifts these kinds of decisions about a domain.
 func liftControls(kinds ...crawl.ControlType) func(*db.Store, context.Context, string) error {
 	return func(store *db.Store, ctx context.Context, name string) error {
-		return store.LiftControls(ctx, name, command.Whoami(), kinds...)
+		return store.LiftControls(ctx, name, command.CurrentUser(), kinds...)
 	}
 }
 
 // lift lifts the decisions that keep a domain from being crawled, prints the remaining ones and
 // wakes the domain's runs. state describes the domain if do finds nothing to lift.
 func lift(
-	ctx context.Context, e *command.Env, a command.Answer, text, state string,
+	ctx context.Context, e *command.Env, a command.ChangePrinter, text, state string,
 	do func(*db.Store, context.Context, string) error,
 ) error {
 	name, err := command.SiteArgument(text)
@@ -276,21 +276,21 @@ func lift(
 			return err
 		}
 		change := command.Change{
-			Did: "lifted", Domain: name, Says: name + " may be crawled again; its runs continue with the pending pages.",
+			Action: "lifted", Domain: name, Message: name + " may be crawled again; its runs continue with the pending pages.",
 		}
-		if c, forbidden := facts.Domain.Controls.Forbidding(facts.Now); forbidden {
-			change.Still = reasons.OfControl(string(c.Type))
-			change.Says = fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c, time.Local))
+		if c, forbidden := facts.Domain.Controls.FirstForbidding(facts.Now); forbidden {
+			change.RemainingReason = reasons.OfControl(string(c.Type))
+			change.Message = fmt.Sprintf("%s is still not crawled: %s", name, explain.Control(c, time.Local))
 		} else {
 			command.WakeDomain(ctx, e, store, name)
 		}
-		return a.Tell(e, change)
+		return a.Print(e, change)
 	})
 }
 
 // BlockCmd blocks a domain.
 type BlockCmd struct {
-	command.Answer
+	command.ChangePrinter
 	command.ImageStoreFlag
 
 	Name   string `arg:"" help:"Domain, such as example.org."`
@@ -306,8 +306,8 @@ func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
 	if b.Forget {
 		return b.forget(ctx, e)
 	}
-	return control(ctx, e, b.Answer, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) command.Change {
-		return command.Change{Did: "blocked", Says: fmt.Sprintf("%s is blocked in all runs. To undo it:\n  mosey unblock %s", name, name)}
+	return control(ctx, e, b.ChangePrinter, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) command.Change {
+		return command.Change{Action: "blocked", Message: fmt.Sprintf("%s is blocked in all runs. To undo it:\n  mosey unblock %s", name, name)}
 	})
 }
 
@@ -317,23 +317,23 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		by := crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason, SetBy: command.Whoami()}
+		by := crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason, SetBy: command.CurrentUser()}
 		if err := store.BlockToForget(ctx, name, by); err != nil {
 			return err
 		}
 		command.WakeDomain(ctx, e, store, name) // its workflow then releases it
-		f := &forgetting{
+		f := &eraser{
 			store: store, domain: name, view: command.NewProgressLine(e),
-			bytes: &imageBytes{store: store, open: b.ImageStoreFlag, e: e},
+			bytes: &imageEraser{store: store, open: b.ImageStoreFlag, e: e},
 		}
 		err := f.run(ctx)
 		f.view.Clear()
 		if err != nil {
 			return fmt.Errorf("%s is blocked, and the content of its pages is not fully erased: %w", name, err)
 		}
-		return b.Tell(e, command.Change{
-			Did: "forgotten", Domain: name, Count: &f.pages,
-			Says: fmt.Sprintf("%s is blocked in all runs, and the content of %s is erased. To crawl it as new:\n  mosey unblock %s",
+		return b.Print(e, command.Change{
+			Action: "forgotten", Domain: name, Count: &f.pages,
+			Message: fmt.Sprintf("%s is blocked in all runs, and the content of %s is erased. To crawl it as new:\n  mosey unblock %s",
 				name, explain.Count(f.pages, "page"), name),
 		})
 	})

@@ -22,7 +22,7 @@ import (
 
 // DeployCmd makes a version of the workers the current one, or lists the versions.
 type DeployCmd struct {
-	command.Answer
+	command.ChangePrinter
 	wiring.DeploymentFlag
 
 	BuildID     string `arg:"" optional:"" help:"Version to make current: the --build-id of running workers. Default: list the versions."`
@@ -35,7 +35,7 @@ func (d *DeployCmd) Validate() error {
 	switch {
 	case d.BuildID != "" && d.Unversioned:
 		return errors.New("give a version or --unversioned")
-	case d.NoWait && d.lists():
+	case d.NoWait && d.isList():
 		return errors.New("--no-wait needs a version or --unversioned")
 	case d.BuildID != "":
 		return wiring.CheckBuildID("version", d.BuildID)
@@ -43,13 +43,13 @@ func (d *DeployCmd) Validate() error {
 	return nil
 }
 
-func (d *DeployCmd) lists() bool { return d.BuildID == "" && !d.Unversioned }
+func (d *DeployCmd) isList() bool { return d.BuildID == "" && !d.Unversioned }
 
 // Run deploys, or lists.
 func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		to := workflows.Deployment{Client: starter.Client, Name: d.Deployment, Now: time.Now}
-		if d.lists() {
+		if d.isList() {
 			return d.list(ctx, e, to)
 		}
 		versions, current, err := to.Versions(ctx)
@@ -57,7 +57,7 @@ func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if d.Unversioned && len(versions) == 0 {
-			return d.Tell(e, command.Change{Did: "deployed", Says: "Workers without a version are already current."})
+			return d.Print(e, command.Change{Action: "deployed", Message: "Workers without a version are already current."})
 		}
 		if err := d.setCurrent(ctx, to); err != nil {
 			return err
@@ -67,19 +67,19 @@ func (d *DeployCmd) Run(ctx context.Context, e *command.Env) error {
 				return err
 			}
 		}
-		left, err := to.Left(ctx, d.BuildID)
+		remaining, err := to.CountOutdated(ctx, d.BuildID)
 		if err != nil {
 			return err
 		}
 		if !d.JSON {
-			fmt.Fprintf(e.Stdout, "%s current. New workflows start on it; %s.\n", d.subject(), moving(left))
+			fmt.Fprintf(e.Stdout, "%s current. New workflows start on it; %s.\n", d.subject(), remainingText(remaining))
 		}
 		if !d.NoWait {
-			if left, err = d.watch(ctx, e, to, left); err != nil {
+			if remaining, err = d.watch(ctx, e, to, remaining); err != nil {
 				return err
 			}
 		}
-		return d.tell(ctx, e, to, left)
+		return d.report(ctx, e, to, remaining)
 	})
 }
 
@@ -101,14 +101,14 @@ func (d *DeployCmd) subject() string {
 	return "Version " + d.BuildID + " is"
 }
 
-func moving(left int64) string {
-	switch left {
+func remainingText(remaining int64) string {
+	switch remaining {
 	case 0:
 		return "no workflow remains on another version"
 	case 1:
 		return "1 workflow of another version moves to it at its next step"
 	}
-	return fmt.Sprintf("%d workflows of other versions move to it at their next step", left)
+	return fmt.Sprintf("%d workflows of other versions move to it at their next step", remaining)
 }
 
 func (d *DeployCmd) setCurrent(ctx context.Context, to workflows.Deployment) error {
@@ -139,65 +139,65 @@ const (
 
 // watch wakes workflows on other versions until all have moved or the context ends, after which the
 // workers continue. It returns an error if another version becomes current.
-func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Deployment, left int64) (int64, error) {
+func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Deployment, remaining int64) (int64, error) {
 	waker, progress := workflows.NewWaker(to), command.NewProgressLine(e)
 	defer progress.Clear()
 	for {
 		if _, _, err := waker.Wake(ctx, deployWakes); err != nil && ctx.Err() == nil {
-			return left, err
+			return remaining, err
 		}
 		if now := waker.Current(); ctx.Err() == nil && now != d.BuildID {
-			return left, fmt.Errorf("another deployment replaced this one: version %q is current", now)
+			return remaining, fmt.Errorf("another deployment replaced this one: version %q is current", now)
 		}
 		select {
 		case <-ctx.Done():
-			return left, nil
+			return remaining, nil
 		case <-time.After(deployPoll):
 		}
-		n, err := to.Left(ctx, d.BuildID)
+		n, err := to.CountOutdated(ctx, d.BuildID)
 		if ctx.Err() != nil {
-			return left, nil
+			return remaining, nil
 		}
 		if err != nil || n == 0 {
 			return n, err
 		}
-		left = n
-		progress.Show(func(time.Time) string { return fmt.Sprintf("%d workflows of other versions remain", left) })
+		remaining = n
+		progress.Show(func(time.Time) string { return fmt.Sprintf("%d workflows of other versions remain", remaining) })
 	}
 }
 
-// tell removes unused versions and reports the remaining ones.
-func (d *DeployCmd) tell(ctx context.Context, e *command.Env, to workflows.Deployment, left int64) error {
+// report removes unused versions and reports the remaining ones.
+func (d *DeployCmd) report(ctx context.Context, e *command.Env, to workflows.Deployment, remaining int64) error {
 	ctx = context.WithoutCancel(ctx)
 	versions, _, err := to.Versions(ctx)
 	if err != nil {
 		return err
 	}
-	var says []string
+	var lines []string
 	newer := slices.ContainsFunc(versions, func(v workflows.Version) bool { return v.Current }) // newest first
 	for _, v := range versions {
 		if v.Current {
 			newer = false
 			continue
 		}
-		said, err := d.remove(ctx, to, v, newer)
+		line, err := d.remove(ctx, to, v, newer)
 		if err != nil {
 			return err
 		}
-		says = append(says, said)
+		lines = append(lines, line)
 	}
-	change := command.Change{Did: "deployed", Version: d.BuildID, Count: &left, Says: strings.Join(says, "\n")}
+	change := command.Change{Action: "deployed", Version: d.BuildID, Count: &remaining, Message: strings.Join(lines, "\n")}
 	if d.JSON {
-		change.Says = d.subject() + " current. " + change.Says
-	} else if len(says) == 0 {
+		change.Message = d.subject() + " current. " + change.Message
+	} else if len(lines) == 0 {
 		return nil
 	}
-	return d.Tell(e, change)
+	return d.Print(e, change)
 }
 
 // remove removes an unused version and reports the result. A version newer than the current one
 // waits.
-func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workflows.Version, newer bool) (string, error) {
+func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workflows.Version, isNewer bool) (string, error) {
 	switch {
 	case v.Workflows > 0:
 		ids, err := to.Open(ctx, v.BuildID, 3)
@@ -205,7 +205,7 @@ func (d *DeployCmd) remove(ctx context.Context, to workflows.Deployment, v workf
 			v.BuildID, v.Workflows, strings.Join(ids, ", ")), err
 	case len(v.Workers) > 0:
 		workers := strings.Join(v.Workers, ", ")
-		if newer {
+		if isNewer {
 			return fmt.Sprintf("Version %s: no workflows. Deploy it (mosey deploy %s), or stop its workers: %s",
 				v.BuildID, v.BuildID, workers), nil
 		}
@@ -251,15 +251,15 @@ type ReplayCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object per workflow."`
 }
 
-const replayMost = 100
+const maxReplays = 100
 
-type replayed struct {
+type replayResult struct {
 	Workflow string `json:"workflow"`
 	RunID    string `json:"run_id"`
 	Type     string `json:"type"`
 	Events   int    `json:"events"`
-	// Disagrees describes the first difference from the history.
-	Disagrees string `json:"difference,omitempty"`
+	// Difference describes the first difference from the history.
+	Difference string `json:"difference,omitempty"`
 }
 
 // Run replays, and fails if a history disagrees with this program.
@@ -267,13 +267,13 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
 		// the difference is printed; the SDK's log adds nothing
 		replayer := workflows.Replayer{Client: starter.Client, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
-		sample, err := replayer.Sample(ctx, replayMost)
+		sample, err := replayer.Sample(ctx, maxReplays)
 		if err != nil {
 			return err
 		}
 		progress := command.NewProgressLine(e)
 		defer progress.Clear()
-		count, events, wrong := 0, 0, 0
+		count, events, failed := 0, 0, 0
 		for i, w := range sample {
 			n, disagrees, err := replayer.Replay(ctx, w)
 			if workflows.NotFound(err) {
@@ -284,20 +284,20 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 			}
 			count++
 			if events += n; disagrees != nil {
-				wrong++
+				failed++
 			}
 			progress.Show(func(time.Time) string { return fmt.Sprintf("%d of %d workflows replayed", i, len(sample)) })
-			if err := r.tell(e, replayed{
+			if err := r.print(e, replayResult{
 				Workflow: w.GetExecution().GetWorkflowId(), RunID: w.GetExecution().GetRunId(), Type: w.GetType().GetName(), Events: n,
 			}, disagrees); err != nil {
 				return err
 			}
 		}
 		progress.Clear()
-		if wrong > 0 {
+		if failed > 0 {
 			return fmt.Errorf("%d of %d workflows cannot continue on this program (mosey %s). First give today's workers a version: "+
 				"restart them with --build-id, and deploy it with mosey deploy. Then start this program's workers with another version, and deploy it",
-				wrong, count, wiring.Version())
+				failed, count, wiring.Version())
 		}
 		if !r.JSON {
 			fmt.Fprintf(e.Stdout, "%d workflows replayed, with %d events: all can continue on this program (mosey %s).\n",
@@ -307,15 +307,15 @@ func (r *ReplayCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-func (r *ReplayCmd) tell(e *command.Env, one replayed, disagrees error) error {
-	if disagrees != nil {
-		one.Disagrees = disagrees.Error()
+func (r *ReplayCmd) print(e *command.Env, result replayResult, difference error) error {
+	if difference != nil {
+		result.Difference = difference.Error()
 	}
 	switch {
 	case r.JSON:
-		return command.PrintLines(e.Stdout, []replayed{one})
-	case disagrees != nil:
-		if _, err := fmt.Fprintf(e.Stdout, "%s disagrees: %s\n", one.Workflow, one.Disagrees); err != nil {
+		return command.PrintLines(e.Stdout, []replayResult{result})
+	case difference != nil:
+		if _, err := fmt.Fprintf(e.Stdout, "%s disagrees: %s\n", result.Workflow, result.Difference); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 	}

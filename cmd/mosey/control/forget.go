@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// lookAgain is the wait for other processes.
-	lookAgain = 300 * time.Millisecond
-	// settleSpan bounds the start of requests decided before the block was stored.
-	settleSpan = time.Second
+	// pollInterval is the wait for other processes.
+	pollInterval = 300 * time.Millisecond
+	// settleTime bounds the start of requests decided before the block was stored.
+	settleTime = time.Second
 )
 
-// forgetting erases the content of a blocked domain's pages, in repeatable steps of some pages.
-type forgetting struct {
+// eraser erases the content of a blocked domain's pages, in repeatable steps of some pages.
+type eraser struct {
 	store  *db.Store
 	domain string
-	bytes  *imageBytes
+	bytes  *imageEraser
 	view   *command.ProgressLine
 	// pages counts the domain's pages, and changed the erased rows.
 	pages, changed int64
-	// busy is set while an image on another host is fetched that only this domain names.
-	busy  bool
-	known map[int64]bool
+	// imageInFlight is set while an image on another host is fetched that only this domain names.
+	imageInFlight bool
+	seenImages    map[int64]bool
 }
 
 // run ends when no content is left, or with an error if some must stay.
-func (f *forgetting) run(ctx context.Context) error {
-	settled := time.Now().Add(settleSpan)
-	for again := true; again; {
+func (f *eraser) run(ctx context.Context) error {
+	settled := time.Now().Add(settleTime)
+	for incomplete := true; incomplete; {
 		if err := f.await(ctx); err != nil {
 			return err
 		}
@@ -47,8 +47,8 @@ func (f *forgetting) run(ctx context.Context) error {
 			return err
 		}
 		f.changed += changed
-		again = changed > 0 || f.busy || time.Now().Before(settled)
-		if changed == 0 && again {
+		incomplete = changed > 0 || f.imageInFlight || time.Now().Before(settled)
+		if changed == 0 && incomplete {
 			if err := pause(ctx); err != nil {
 				return err
 			}
@@ -60,23 +60,23 @@ func (f *forgetting) run(ctx context.Context) error {
 	if err := f.index(ctx); err != nil {
 		return err
 	}
-	if f.bytes.left > 0 {
+	if f.bytes.remaining > 0 {
 		return fmt.Errorf("the bytes of %s are still in the image store: %s; give the command again with the workers' "+
-			"--image-store", explain.Count(f.bytes.left, "image"), f.bytes.trouble)
+			"--image-store", explain.Count(f.bytes.remaining, "image"), f.bytes.storeErr)
 	}
-	return f.store.NoteForgotten(ctx, f.domain)
+	return f.store.MarkForgotten(ctx, f.domain)
 }
 
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(lookAgain):
+	case <-time.After(pollInterval):
 		return nil
 	}
 }
 
-func (f *forgetting) await(ctx context.Context) error {
+func (f *eraser) await(ctx context.Context) error {
 	for {
 		request, claim, err := f.store.InFlight(ctx, f.domain)
 		if err != nil || request.IsZero() && claim.IsZero() {
@@ -95,9 +95,9 @@ func (f *forgetting) await(ctx context.Context) error {
 }
 
 // pass visits all pages of the domain and returns the number of rows with content.
-func (f *forgetting) pass(ctx context.Context) (changed int64, err error) {
-	f.pages, f.busy, f.known = 0, false, map[int64]bool{}
-	f.bytes.left = 0
+func (f *eraser) pass(ctx context.Context) (changed int64, err error) {
+	f.pages, f.imageInFlight, f.seenImages = 0, false, map[int64]bool{}
+	f.bytes.remaining = 0
 	for after := ""; ; {
 		pages, last, err := f.store.PagesOf(ctx, f.domain, after)
 		if err != nil {
@@ -130,26 +130,26 @@ func (f *forgetting) pass(ctx context.Context) (changed int64, err error) {
 }
 
 // step erases the content of some pages, and the images that only they name.
-func (f *forgetting) step(ctx context.Context, pages []int64) (changed int64, err error) {
-	alone, err := f.namedAlone(ctx, pages)
+func (f *eraser) step(ctx context.Context, pages []int64) (changed int64, err error) {
+	exclusive, err := f.exclusiveImages(ctx, pages)
 	if err != nil {
 		return 0, err
 	}
-	called, err := f.store.PagesCalled(ctx, f.domain, pages)
+	called, err := f.store.PagesFoundByAnchors(ctx, f.domain, pages)
 	if err != nil {
 		return 0, err
 	}
-	for some := range slices.Chunk(slices.Concat(pages, alone), db.ForgetStep) {
-		n, err := f.bytes.forget(ctx, some)
+	for chunk := range slices.Chunk(slices.Concat(pages, exclusive), db.ForgetBatch) {
+		n, err := f.bytes.forget(ctx, chunk)
 		if err != nil {
 			return changed, err
 		}
-		m, err := f.store.ForgetPages(ctx, some)
+		m, err := f.store.ForgetPages(ctx, chunk)
 		if changed += n + m; err != nil {
 			return changed, err
 		}
 	}
-	n, err := f.closePending(ctx, alone)
+	n, err := f.closePending(ctx, exclusive)
 	if changed += n; err != nil {
 		return changed, err
 	}
@@ -157,26 +157,26 @@ func (f *forgetting) step(ctx context.Context, pages []int64) (changed int64, er
 	return changed + int64(m), err
 }
 
-// namedAlone returns the other hosts' images that only this domain names and this pass has not
+// exclusiveImages returns the other hosts' images that only this domain names and this pass has not
 // seen.
-func (f *forgetting) namedAlone(ctx context.Context, pages []int64) ([]int64, error) {
-	named, err := f.store.ImagesNamed(ctx, f.domain, pages)
+func (f *eraser) exclusiveImages(ctx context.Context, pages []int64) ([]int64, error) {
+	named, err := f.store.ImagesNamedBy(ctx, f.domain, pages)
 	if err != nil {
 		return nil, err
 	}
 	named = slices.DeleteFunc(named, func(image int64) bool {
-		known := f.known[image]
-		f.known[image] = true
-		return known
+		isSeen := f.seenImages[image]
+		f.seenImages[image] = true
+		return isSeen
 	})
 	if len(named) == 0 {
 		return nil, nil
 	}
-	return f.store.ImagesAlone(ctx, f.domain, named)
+	return f.store.UnsharedImages(ctx, f.domain, named)
 }
 
 // closePending cancels the requests of images on other hosts.
-func (f *forgetting) closePending(ctx context.Context, images []int64) (closed int64, err error) {
+func (f *eraser) closePending(ctx context.Context, images []int64) (closed int64, err error) {
 	if len(images) == 0 {
 		return 0, nil
 	}
@@ -186,7 +186,7 @@ func (f *forgetting) closePending(ctx context.Context, images []int64) (closed i
 	}
 	for _, p := range pending {
 		if p.InFlight {
-			f.busy = true
+			f.imageInFlight = true
 			// closes it if its worker has died
 			if err := f.store.RepairOpen(ctx, p.Domain, p.ID); err != nil {
 				return closed, err
@@ -208,7 +208,7 @@ func (f *forgetting) closePending(ctx context.Context, images []int64) (closed i
 }
 
 // dropUnused erases contents without an image, such as an image's content before a change.
-func (f *forgetting) dropUnused(ctx context.Context) error {
+func (f *eraser) dropUnused(ctx context.Context) error {
 	for after := ""; ; {
 		unused, last, err := f.store.UnusedContents(ctx, after)
 		if err != nil || last == "" {
@@ -221,7 +221,7 @@ func (f *forgetting) dropUnused(ctx context.Context) error {
 	}
 }
 
-func (f *forgetting) index(ctx context.Context) error {
+func (f *eraser) index(ctx context.Context) error {
 	for {
 		_, free, err := f.store.ForgetIndexed(ctx, f.domain, func(done, all int) {
 			f.view.Show(func(time.Time) string {
@@ -238,37 +238,38 @@ func (f *forgetting) index(ctx context.Context) error {
 	}
 }
 
-// imageBytes erases images after their bytes.
-type imageBytes struct {
+// imageEraser erases images after their bytes.
+type imageEraser struct {
 	store *db.Store
 	open  command.ImageStoreFlag
 	e     *command.Env
 
 	images *imagestore.Store
-	// trouble is the error of the store, and left counts the contents that kept their bytes for it.
-	trouble error
-	left    int64
+	// storeErr is the error of the store, and remaining counts the contents that kept their bytes for
+	// it.
+	storeErr  error
+	remaining int64
 }
 
 // forget erases images by their page ids, except images whose bytes cannot be deleted. It returns
 // the number of images that had content.
-func (b *imageBytes) forget(ctx context.Context, pages []int64) (int64, error) {
-	own, err := b.store.ImageContentsOf(ctx, pages)
+func (b *imageEraser) forget(ctx context.Context, pages []int64) (int64, error) {
+	contents, err := b.store.ImageContentsOf(ctx, pages)
 	if err != nil {
 		return 0, err
 	}
-	erased, kept, err := b.erase(ctx, own)
+	erased, retained, err := b.erase(ctx, contents)
 	if err != nil {
 		return 0, err
 	}
-	changed, err := b.store.ForgetImages(ctx, slices.DeleteFunc(slices.Clone(pages), func(page int64) bool { return kept[page] }))
+	changed, err := b.store.ForgetImages(ctx, slices.DeleteFunc(slices.Clone(pages), func(page int64) bool { return retained[page] }))
 	if err != nil {
 		return changed, err
 	}
-	return changed, b.noteLost(ctx, erased)
+	return changed, b.markMissing(ctx, erased)
 }
 
-func (b *imageBytes) drop(ctx context.Context, unused []db.OwnContent) error {
+func (b *imageEraser) drop(ctx context.Context, unused []db.UnsharedContent) error {
 	if len(unused) == 0 {
 		return nil
 	}
@@ -276,55 +277,55 @@ func (b *imageBytes) drop(ctx context.Context, unused []db.OwnContent) error {
 	if err != nil {
 		return err
 	}
-	gone := slices.Clone(erased)
+	dropped := slices.Clone(erased)
 	for _, c := range unused {
 		if !c.Stored {
-			gone = append(gone, c.SHA256)
+			dropped = append(dropped, c.SHA256)
 		}
 	}
-	if _, err := b.store.DropContents(ctx, gone); err != nil {
+	if _, err := b.store.DropContents(ctx, dropped); err != nil {
 		return err
 	}
-	return b.noteLost(ctx, erased)
+	return b.markMissing(ctx, erased)
 }
 
-// noteLost marks as lost the erased images that another domain's request has found just before.
-func (b *imageBytes) noteLost(ctx context.Context, erased []string) error {
+// markMissing marks as lost the erased images that another domain's request has found just before.
+func (b *imageEraser) markMissing(ctx context.Context, erased []string) error {
 	if len(erased) == 0 {
 		return nil
 	}
-	_, err := command.NoteLostImages(ctx, b.store, b.images, erased)
+	_, err := command.MarkMissingImages(ctx, b.store, b.images, erased)
 	return err
 }
 
 // erase deletes the bytes of stored contents. It returns these contents, and the images with
 // remaining bytes. Only the end of the context is an error.
-func (b *imageBytes) erase(ctx context.Context, own []db.OwnContent) (erased []string, kept map[int64]bool, err error) {
-	own = slices.DeleteFunc(slices.Clone(own), func(c db.OwnContent) bool { return !c.Stored })
-	if len(own) == 0 {
+func (b *imageEraser) erase(ctx context.Context, contents []db.UnsharedContent) (erased []string, retained map[int64]bool, err error) {
+	contents = slices.DeleteFunc(slices.Clone(contents), func(c db.UnsharedContent) bool { return !c.Stored })
+	if len(contents) == 0 {
 		return nil, nil, nil
 	}
-	kept = map[int64]bool{}
-	for _, c := range own {
-		if b.trouble == nil {
-			b.trouble = b.eraseOne(ctx, c.SHA256)
+	retained = map[int64]bool{}
+	for _, c := range contents {
+		if b.storeErr == nil {
+			b.storeErr = b.eraseOne(ctx, c.SHA256)
 		}
 		if err := context.Cause(ctx); err != nil {
-			return erased, kept, err
+			return erased, retained, err
 		}
-		if b.trouble == nil {
+		if b.storeErr == nil {
 			erased = append(erased, c.SHA256)
 			continue
 		}
-		b.left++
+		b.remaining++
 		for _, page := range c.Images {
-			kept[page] = true
+			retained[page] = true
 		}
 	}
-	return erased, kept, nil
+	return erased, retained, nil
 }
 
-func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
+func (b *imageEraser) eraseOne(ctx context.Context, sha string) error {
 	if b.images == nil {
 		images, err := b.open.Open(ctx, b.e)
 		if err == nil {
@@ -339,23 +340,23 @@ func (b *imageBytes) eraseOne(ctx context.Context, sha string) error {
 		return err
 	}
 	// a killed command does not search for it again
-	return b.store.LoseImages(ctx, []string{sha}, true)
+	return b.store.MarkImagesLost(ctx, []string{sha}, true)
 }
 
-const recognized = 20
+const maxRecognitionChecks = 20
 
 // recognize refuses a store without any stored image, because the workers use another.
-func (b *imageBytes) recognize(ctx context.Context, images *imagestore.Store, sha string) error {
-	stored, err := b.store.StoredImagesAfter(ctx, "", time.Now().Add(time.Hour), recognized)
+func (b *imageEraser) recognize(ctx context.Context, images *imagestore.Store, sha string) error {
+	stored, err := b.store.StoredImagesAfter(ctx, "", time.Now().Add(time.Hour), maxRecognitionChecks)
 	if err != nil {
 		return err
 	}
 	for _, sha := range append([]string{sha}, stored...) {
-		there, err := command.IsThere(images.Get(ctx, sha))
-		if !there && err == nil {
-			there, err = command.IsThere(images.Thumbnail(ctx, sha))
+		exists, err := command.Exists(images.Get(ctx, sha))
+		if !exists && err == nil {
+			exists, err = command.Exists(images.Thumbnail(ctx, sha))
 		}
-		if there || err != nil {
+		if exists || err != nil {
 			return err
 		}
 	}

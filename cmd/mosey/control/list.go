@@ -29,7 +29,7 @@ type listArg struct {
 }
 
 type listAddCmd struct {
-	command.Answer
+	command.ChangePrinter
 	listArg
 
 	Entries []string `arg:"" optional:"" name:"entry" help:"Host, domain or network: example.org (with its subdomains), shop.example.org, *.example.org, 192.0.2.0/24."`
@@ -49,20 +49,20 @@ func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	var all []listed
+	var all []listInput
 	if len(entries) > 0 {
-		all = append(all, listed{entries, l.Reason})
+		all = append(all, listInput{entries, l.Reason})
 	}
 	for _, name := range l.File {
 		entries, err := entriesOfFile(e, name)
 		if err != nil {
 			return err
 		}
-		all = append(all, listed{entries, cmp.Or(l.Reason, name[:min(len(name), crawl.ControlReasonMax)])})
+		all = append(all, listInput{entries, cmp.Or(l.Reason, name[:min(len(name), crawl.ControlReasonMax)])})
 	}
 	return command.WithNewStore(ctx, e, func(store *db.Store) error {
-		for _, some := range all {
-			if err := l.add(ctx, e, store, some); err != nil {
+		for _, input := range all {
+			if err := l.add(ctx, e, store, input); err != nil {
 				return err
 			}
 		}
@@ -70,7 +70,7 @@ func (l *listAddCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-type listed struct {
+type listInput struct {
 	entries []lists.Entry
 	reason  string
 }
@@ -90,11 +90,11 @@ func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range bad.Shown {
+	for _, line := range bad.Examples {
 		fmt.Fprintln(e.Stderr, line)
 	}
-	if bad.All > len(bad.Shown) {
-		fmt.Fprintf(e.Stderr, "%d lines skipped: not entries\n", bad.All)
+	if bad.Count > len(bad.Examples) {
+		fmt.Fprintf(e.Stderr, "%d lines skipped: not entries\n", bad.Count)
 	}
 	if len(entries) == 0 {
 		return nil, wiring.Usagef("no entries in %s: want one per line, such as example.org, *.example.org or 192.0.2.0/24", name)
@@ -114,31 +114,31 @@ func listEntries(texts []string) ([]lists.Entry, error) {
 	return entries, nil
 }
 
-func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, some listed) error {
+func (l *listAddCmd) add(ctx context.Context, e *command.Env, store *db.Store, input listInput) error {
 	list := lists.List(l.List)
 	sizes, err := store.ListSizes(ctx)
 	if err != nil {
 		return err
 	}
-	added, err := store.AddToList(ctx, list, some.entries, some.reason, command.Whoami())
+	added, err := store.AddToList(ctx, list, input.entries, input.reason, command.CurrentUser())
 	if err != nil {
 		return err
 	}
-	says := fmt.Sprintf("%s on the %s list, %d new.", explain.Count(int64(len(some.entries)), "entry"), list, added)
+	message := fmt.Sprintf("%s on the %s list, %d new.", explain.Count(int64(len(input.entries)), "entry"), list, added)
 	if list == lists.Allow && sizes[lists.Allow] == 0 {
-		says += "\nAll runs now crawl only the hosts of the allow list. To undo it:\n  mosey list remove allow --all"
+		message += "\nAll runs now crawl only the hosts of the allow list. To undo it:\n  mosey list remove allow --all"
 	}
-	if err := l.Tell(e, command.Change{Did: "added", List: string(list), Count: new(int64(added)), Says: says}); err != nil {
+	if err := l.Print(e, command.Change{Action: "added", List: string(list), Count: new(int64(added)), Message: message}); err != nil {
 		return err
 	}
 	if list == lists.Allow {
-		goOnAll(ctx, e, store)
+		applyLists(ctx, e, store)
 	}
 	return nil
 }
 
 type listRemoveCmd struct {
-	command.Answer
+	command.ChangePrinter
 	listArg
 
 	Entries []string `arg:"" optional:"" name:"entry" help:"Entries as printed by mosey list show."`
@@ -160,20 +160,20 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if removed == 0 {
-			return fmt.Errorf("%s on the %s list: mosey list show %s shows the entries", noneOf(l.Entries), l.List, l.List)
+			return fmt.Errorf("%s on the %s list: mosey list show %s shows the entries", notListed(l.Entries), l.List, l.List)
 		}
-		if err := l.Tell(e, command.Change{
-			Did: "removed", List: l.List, Count: new(int64(removed)),
-			Says: fmt.Sprintf("%s removed from the %s list.", explain.Count(int64(removed), "entry"), l.List),
+		if err := l.Print(e, command.Change{
+			Action: "removed", List: l.List, Count: new(int64(removed)),
+			Message: fmt.Sprintf("%s removed from the %s list.", explain.Count(int64(removed), "entry"), l.List),
 		}); err != nil {
 			return err
 		}
-		goOnAll(ctx, e, store)
+		applyLists(ctx, e, store)
 		return nil
 	})
 }
 
-func noneOf(entries []string) string {
+func notListed(entries []string) string {
 	switch len(entries) {
 	case 0:
 		return "no entry is"
@@ -183,9 +183,9 @@ func noneOf(entries []string) string {
 	return "no given entry is"
 }
 
-// goOnAll makes the active runs apply the changed lists.
-func goOnAll(ctx context.Context, e *command.Env, store *db.Store) {
-	command.Tell(ctx, e, "crawls, which notice the change later", func(ctx context.Context) error {
+// applyLists makes the active runs apply the changed lists.
+func applyLists(ctx context.Context, e *command.Env, store *db.Store) {
+	command.Notify(ctx, e, "crawls, which notice the change later", func(ctx context.Context) error {
 		runs, err := store.Runs(ctx)
 		if err != nil {
 			return err
@@ -210,13 +210,13 @@ type listShowCmd struct {
 }
 
 func (l *listShowCmd) Run(ctx context.Context, e *command.Env) error {
-	which, named := []lists.List{lists.Allow, lists.Block}, "allow or block"
+	selected, named := []lists.List{lists.Allow, lists.Block}, "allow or block"
 	if l.List != "both" {
-		which, named = []lists.List{lists.List(l.List)}, l.List
+		selected, named = []lists.List{lists.List(l.List)}, l.List
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		t, shown := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0), false
-		for _, list := range which {
+		for _, list := range selected {
 			err := store.ListEntries(ctx, list, func(entry db.ListEntry) error {
 				if l.JSON {
 					return command.PrintLines(e.Stdout, []db.ListEntry{entry})

@@ -29,7 +29,7 @@ type ScheduleCmd struct {
 }
 
 type scheduleAddCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name string   `arg:"" help:"Name of the schedule."`
 	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
@@ -46,9 +46,9 @@ type scheduleAddCmd struct {
 	OlderThan string `help:"Fetch pages again whose last fetch is older than this age, such as 30d." placeholder:"DURATION"`
 	Domain    string `help:"With --older-than: only pages of this domain." placeholder:"DOMAIN"`
 
-	Into string        `help:"With --older-than: fetch the pages in a separate run of this name, as mosey recrawl does." placeholder:"NAME"`
-	Only settings.Only `help:"With --older-than: fetch only pages or only images." placeholder:"pages|images"`
-	Set  []string      `help:"With --into: setting of the separate run, such as delay=30s. Repeatable." placeholder:"NAME=VALUE" sep:"none"`
+	Into string               `help:"With --older-than: fetch the pages in a separate run of this name, as mosey recrawl does." placeholder:"NAME"`
+	Only settings.RefreshKind `help:"With --older-than: fetch only pages or only images." placeholder:"pages|images"`
+	Set  []string             `help:"With --into: setting of the separate run, such as delay=30s. Repeatable." placeholder:"NAME=VALUE" sep:"none"`
 }
 
 func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
@@ -73,7 +73,7 @@ func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: settings.Duration(age), Domain: domain, Into: s.Into, Only: s.Only}
+	out.Recrawl = &activities.RecrawlInput{Run: s.Run_, OlderThan: settings.Duration(age), Domain: domain, Into: s.Into, RefreshKind: s.Only}
 	if len(s.Set) > 0 {
 		set, err := settings.Parse(s.Set)
 		if err != nil {
@@ -97,7 +97,7 @@ func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		return s.Tell(e, command.Change{Did: "added", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s added.", s.Name)})
+		return s.Print(e, command.Change{Action: "added", Schedule: s.Name, Message: fmt.Sprintf("Schedule %s added.", s.Name)})
 	})
 }
 
@@ -120,20 +120,20 @@ func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "SCHEDULE\tDOES\tRUN\tLAST\tNEXT")
-		for _, one := range all {
-			does := map[string]string{workflows.SeedWorkflowName: "seeds", workflows.RecrawlWorkflowName: "fetches again"}[one.Workflow]
-			if one.Paused {
-				does += " (paused)"
+		for _, schedule := range all {
+			action := map[string]string{workflows.SeedWorkflowName: "seeds", workflows.RecrawlWorkflowName: "fetches again"}[schedule.Workflow]
+			if schedule.Paused {
+				action += " (paused)"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", explain.OneLine(one.Name), does, explain.OneLine(one.Run),
-				command.StampOrDash(one.Last), command.StampOrDash(one.Next))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", explain.OneLine(schedule.Name), action, explain.OneLine(schedule.Run),
+				command.StampOrDash(schedule.Last), command.StampOrDash(schedule.Next))
 		}
 		return command.Flush(t)
 	})
 }
 
 type scheduleRemoveCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name string `arg:"" help:"Name of the schedule."`
 }
@@ -147,20 +147,20 @@ func (s *scheduleRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		return s.Tell(e, command.Change{
-			Did: "removed", Schedule: s.Name, Says: fmt.Sprintf("Schedule %s removed. The workflows that it started continue.", s.Name),
+		return s.Print(e, command.Change{
+			Action: "removed", Schedule: s.Name, Message: fmt.Sprintf("Schedule %s removed. The workflows that it started continue.", s.Name),
 		})
 	})
 }
 
 // withRunningTemporal calls fn with the running Temporal, or returns an error.
 func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.Starter) error) error {
-	called := false
+	connected := false
 	err := command.WithTemporal(ctx, e, func(starter workflows.Starter) error {
-		called = true
+		connected = true
 		return fn(starter)
 	})
-	if err == nil && !called {
+	if err == nil && !connected {
 		return errors.New("no running Temporal found: start one with mosey up, or set TEMPORAL_ADDRESS")
 	}
 	return err
@@ -179,12 +179,12 @@ func runArgument(text string) (name string, is bool, err error) {
 }
 
 func changeRun(
-	ctx context.Context, e *command.Env, a command.Answer, name string, c crawl.RunChange, done func(crawl.Run) command.Change,
+	ctx context.Context, e *command.Env, a command.ChangePrinter, name string, c crawl.RunChange, done func(crawl.Run) command.Change,
 ) error {
 	if err := checkReason(c.Reason, 0); err != nil {
 		return err
 	}
-	c.SetBy = command.Whoami()
+	c.SetBy = command.CurrentUser()
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		run, err := store.ChangeRun(ctx, name, c)
 		switch {
@@ -195,15 +195,15 @@ func changeRun(
 		}
 		change := done(run)
 		change.Run = run.Name
-		if err := a.Tell(e, change); err != nil {
+		if err := a.Print(e, change); err != nil {
 			return err
 		}
-		command.TellRun(ctx, e, store, run, c.Action == crawl.ChangeSet)
+		command.NotifyRun(ctx, e, store, run, c.Action == crawl.ChangeSet)
 		return nil
 	})
 }
 
-func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason string, pairs []string) error {
+func setRun(ctx context.Context, e *command.Env, a command.ChangePrinter, name, reason string, pairs []string) error {
 	if len(pairs) == 0 {
 		return wiring.Usagef("set run:%s: no setting is given: give name=value, such as delay=5s; mosey status %s shows the settings", name, name)
 	}
@@ -216,17 +216,17 @@ func setRun(ctx context.Context, e *command.Env, a command.Answer, name, reason 
 	}
 	change := crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}
 	return changeRun(ctx, e, a, name, change, func(run crawl.Run) command.Change {
-		said := fmt.Sprintf("Run %s is changed from its next request on.", run.Name)
+		message := fmt.Sprintf("Run %s is changed from its next request on.", run.Name)
 		if run.Status != crawl.RunRunning {
-			said += fmt.Sprintf(" It is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
+			message += fmt.Sprintf(" It is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
 		}
-		return command.Change{Did: "set", Says: said}
+		return command.Change{Action: "set", Message: message}
 	})
 }
 
 // StopCmd stops a domain or a run.
 type StopCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	Name   string `arg:"" help:"Domain, such as example.org, or run:NAME."`
 	Reason string `help:"Reason to store with the stop." placeholder:"TEXT"`
@@ -239,8 +239,8 @@ func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
 	case err != nil:
 		return err
 	case is:
-		return changeRun(ctx, e, s.Answer, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) command.Change {
-			return command.Change{Did: "stopped", Says: fmt.Sprintf(
+		return changeRun(ctx, e, s.ChangePrinter, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) command.Change {
+			return command.Change{Action: "stopped", Message: fmt.Sprintf(
 				"Run %s is stopped; its pending pages are kept. To resume it:\n  mosey resume run:%s", run.Name, run.Name,
 			)}
 		})
@@ -248,8 +248,8 @@ func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
 	if err := checkReason(s.Reason, 0); err != nil {
 		return err
 	}
-	return control(ctx, e, s.Answer, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason}, func(name string) command.Change {
-		return command.Change{Did: "stopped", Says: fmt.Sprintf(
+	return control(ctx, e, s.ChangePrinter, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason}, func(name string) command.Change {
+		return command.Change{Action: "stopped", Message: fmt.Sprintf(
 			"%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s", name, name,
 		)}
 	})

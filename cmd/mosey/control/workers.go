@@ -18,7 +18,7 @@ import (
 
 // WorkersCmd lists the workers, or limits their requests in flight.
 type WorkersCmd struct {
-	command.Answer
+	command.ChangePrinter
 
 	MaxFetches *int   `help:"Maximum number of requests in flight of the whole fleet; 0 is no limit." placeholder:"N"`
 	Reason     string `help:"Reason to store with the limit." placeholder:"TEXT"`
@@ -26,19 +26,19 @@ type WorkersCmd struct {
 	Limit      int    `help:"Maximum number of workers to list. Default: 100." default:"100" placeholder:"N"`
 }
 
-const workersMost = 10_000
+const maxWorkersListed = 10_000
 
 // Validate refuses flags that do not go together, and numbers out of bounds.
 func (c *WorkersCmd) Validate() error {
 	switch {
-	case c.MaxFetches != nil && (*c.MaxFetches < 0 || *c.MaxFetches > crawl.FleetLimitMost):
-		return fmt.Errorf("--max-fetches %d: want 0 to %d", *c.MaxFetches, crawl.FleetLimitMost)
+	case c.MaxFetches != nil && (*c.MaxFetches < 0 || *c.MaxFetches > crawl.FleetLimitMax):
+		return fmt.Errorf("--max-fetches %d: want 0 to %d", *c.MaxFetches, crawl.FleetLimitMax)
 	case c.MaxFetches != nil && c.All:
 		return errors.New("--all lists workers, and --max-fetches limits them: give one of the two")
 	case c.MaxFetches == nil && c.Reason != "":
 		return fmt.Errorf("--reason %q needs --max-fetches", c.Reason)
-	case c.Limit < 1 || c.Limit > workersMost:
-		return fmt.Errorf("--limit %d: want 1 to %d", c.Limit, workersMost)
+	case c.Limit < 1 || c.Limit > maxWorkersListed:
+		return fmt.Errorf("--limit %d: want 1 to %d", c.Limit, maxWorkersListed)
 	}
 	return nil
 }
@@ -52,16 +52,16 @@ func (c *WorkersCmd) Run(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		limit := crawl.FleetLimit{MaxFetches: *c.MaxFetches, Reason: c.Reason, SetBy: command.Whoami()}
+		limit := crawl.FleetLimit{MaxFetches: *c.MaxFetches, Reason: c.Reason, SetBy: command.CurrentUser()}
 		if err := store.SetFleetLimit(ctx, limit); err != nil {
 			return err
 		}
-		says := "The fleet has no limit: within seconds each worker uses its own --max-fetches."
+		message := "The fleet has no limit: within seconds each worker uses its own --max-fetches."
 		if limit.MaxFetches > 0 {
-			says = fmt.Sprintf("The fleet is limited to %s in flight, within seconds and as requests end. To undo it:\n"+
+			message = fmt.Sprintf("The fleet is limited to %s in flight, within seconds and as requests end. To undo it:\n"+
 				"  mosey workers --max-fetches 0", explain.Count(int64(limit.MaxFetches), "request"))
 		}
-		return c.Tell(e, command.Change{Did: "limited", Count: new(int64(limit.MaxFetches)), Says: says})
+		return c.Print(e, command.Change{Action: "limited", Count: new(int64(limit.MaxFetches)), Message: message})
 	})
 }
 
@@ -92,21 +92,21 @@ func printWorkers(w io.Writer, f report.Fleet) error {
 	for _, one := range f.Workers {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", one.ID, explain.OneLine(one.Identity),
 			explain.OneLine(cmp.Or(one.BuildID, one.Version)), one.Role, explain.Stamp(one.StartedAt), explain.Stamp(one.SeenAt),
-			one.InFlight, one.Wanted, one.Share, workerState(one, f.Now))
+			one.InFlight, one.Demand, one.Share, workerState(one, f.Now))
 	}
 	return command.Flush(t)
 }
 
 func workerState(w report.Worker, now time.Time) string {
-	silent := explain.Roughly(now.Sub(w.SeenAt))
+	silent := explain.ApproxDuration(now.Sub(w.SeenAt))
 	switch {
 	case w.Lost:
 		return "presumed dead"
 	case !w.StoppedAt.IsZero():
 		return "stopped " + explain.Stamp(w.StoppedAt)
-	case w.Leased:
+	case w.HasLease:
 		return "works"
-	case w.Counts:
+	case w.CountsAgainstLimit:
 		return fmt.Sprintf("no report for %s: begins no requests, may finish some", silent)
 	}
 	return fmt.Sprintf("no report for %s: begins no requests", silent)

@@ -30,9 +30,9 @@ type Crawler struct {
 	Web *command.Web
 	// Telemetry is nil if it is off.
 	Telemetry *wiring.Telemetry
-	// unlimit ends LimitMemory
-	unlimit func()
-	Logger  *slog.Logger
+	// stopMemoryLimit ends LimitMemory
+	stopMemoryLimit func()
+	Logger          *slog.Logger
 }
 
 // Attach connects to the running Mosey, and starts nothing.
@@ -84,8 +84,8 @@ type ListenFlags struct {
 	command.WebFlags
 	PortFlags
 
-	// ImagesIn is the place of stored images; empty means the default.
-	ImagesIn string `kong:"-"`
+	// ImageLocation is the place of stored images; empty means the default.
+	ImageLocation string `kong:"-"`
 }
 
 // PortFlags choose the ports of our own Temporal.
@@ -129,7 +129,7 @@ func Open(
 
 func connect(ctx context.Context, e *command.Env, listen ListenFlags, opts stack.Options) (_ *Crawler, err error) {
 	logger := opts.Logger
-	c := &Crawler{Logger: logger, unlimit: wiring.LimitMemory(e.Environ, wiring.MemoryOfAll)}
+	c := &Crawler{Logger: logger, stopMemoryLimit: wiring.LimitMemory(e.Environ, wiring.MemoryWithTemporal)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -138,7 +138,7 @@ func connect(ctx context.Context, e *command.Env, listen ListenFlags, opts stack
 	if c.Telemetry, err = wiring.NewTelemetry(listen.WatchFlags, e.Environ, logger); err != nil {
 		return nil, err
 	}
-	opts.Measured = c.Telemetry.Measured()
+	opts.MetricReader = c.Telemetry.MeasureServer()
 	applied := 0
 	opts.Prepare = func(ctx context.Context, url string) (err error) {
 		_, applied, err = wiring.Migrate(ctx, url, opts.Progress)
@@ -172,15 +172,15 @@ func connect(ctx context.Context, e *command.Env, listen ListenFlags, opts stack
 	if err = c.Telemetry.Serve(ctx, c.Store, c.Client, logger, dirs...); err != nil {
 		return nil, err
 	}
-	images, err := command.ImageStoreOf(e, listen.ImagesIn)
+	images, err := command.ImageLocation(e, listen.ImageLocation)
 	if err != nil {
 		return nil, err
 	}
 	c.Web, err = listen.Serve(ctx, command.WebOptions{
-		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: command.InNamespace(e, c.Stack.UIURL), Logger: logger,
-		Temporal: c.Client.Answers, Images: images,
+		DatabaseURL: c.Stack.DatabaseURL, TemporalUI: command.NamespaceURL(e, c.Stack.UIURL), Logger: logger,
+		Temporal: c.Client.CheckReachable, Images: images,
 		Changes:   command.NewWebChanges(c.Store, workflows.Starter{Client: c.Client}, logger),
-		TokenFile: command.TokenFile(opts.DataDir), By: command.Whoami(),
+		TokenFile: command.TokenFile(opts.DataDir), User: command.CurrentUser(),
 	})
 	if err == nil {
 		err = c.Stack.PublishWeb(c.Web.Address())
@@ -214,12 +214,12 @@ func describeForeign(e *command.Env, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: choose another data directory with --data-dir, or, if the other database no longer exists, "+
-		"delete %s; no crawl data is lost with it", foreign.Whose(), filepath.Join(dir, "temporal"))
+		"delete %s; no crawl data is lost with it", foreign.Ownership(), filepath.Join(dir, "temporal"))
 }
 
 // StartWorker starts a worker in this process.
 func (c *Crawler) StartWorker(ctx context.Context, e *command.Env, f wiring.FetchFlags) (err error) {
-	if f.ImageStore, err = command.ImageStoreOf(e, f.ImageStore); err != nil {
+	if f.ImageStore, err = command.ImageLocation(e, f.ImageStore); err != nil {
 		return err
 	}
 	f.WebURL = cmp.Or(f.WebURL, c.Web.Address())
@@ -228,7 +228,7 @@ func (c *Crawler) StartWorker(ctx context.Context, e *command.Env, f wiring.Fetc
 		return describeForeign(e, err)
 	}
 	if dir := c.Stack.TemporalDir(); dir != "" {
-		w.KeepIn(dir)
+		w.SaveWaitingIn(dir)
 	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
@@ -237,12 +237,12 @@ func (c *Crawler) StartWorker(ctx context.Context, e *command.Env, f wiring.Fetc
 	return nil
 }
 
-// Behind reports that this program can no longer serve the database; never without a worker.
-func (c *Crawler) Behind() <-chan error {
+// Outdated reports that this program can no longer serve the database; never without a worker.
+func (c *Crawler) Outdated() <-chan error {
 	if c.Worker == nil {
 		return nil
 	}
-	return c.Worker.Behind()
+	return c.Worker.Outdated()
 }
 
 // CloseTimeout bounds the stop of the stack. Then it is killed, which loses nothing.
@@ -250,7 +250,7 @@ const CloseTimeout = 30 * time.Second
 
 // Close stops everything: the worker first, which finishes requests in flight.
 func (c *Crawler) Close() (err error) {
-	defer c.unlimit()
+	defer c.stopMemoryLimit()
 	defer func() { err = errors.Join(err, c.Telemetry.Close()) }()
 	err = c.Web.Close()
 	if c.Worker != nil {

@@ -50,11 +50,11 @@ type KeyDoc struct {
 	From  time.Time `json:"from"`
 }
 
-// afterMost bounds --after. A key for later is more likely to be forgotten than used.
-const afterMost = 365 * 24 * time.Hour
+// maxKeyDelay bounds --after. A key for later is more likely to be forgotten than used.
+const maxKeyDelay = 365 * 24 * time.Hour
 
 func (c *keygenCmd) Run(e *command.Env) error {
-	if c.After < 0 || c.After > afterMost {
+	if c.After < 0 || c.After > maxKeyDelay {
 		return wiring.Usagef("--after %s: want 0s to 8760h", c.After)
 	}
 	text, key, err := botauth.NewKeyFile(time.Now().Add(c.After))
@@ -96,7 +96,7 @@ type directoryCmd struct {
 	Headers string `help:"Also write the HTTP headers for this directory, signed by each key, to this file." placeholder:"FILE"`
 }
 
-const directoryValid = 7 * 24 * time.Hour
+const directoryValidity = 7 * 24 * time.Hour
 
 func (c *directoryCmd) Run(e *command.Env) error {
 	if c.Sign == "" {
@@ -110,11 +110,11 @@ func (c *directoryCmd) Run(e *command.Env) error {
 		_, err = e.Stdout.Write(body)
 		return err
 	}
-	agent, err := c.SignAs()
+	agent, err := c.SignatureAgentValue()
 	if err != nil {
 		return wiring.Usagef("%w", err)
 	}
-	body, header, err := botauth.SignedDirectory(c.Sign, agent, time.Now(), directoryValid)
+	body, header, err := botauth.SignedDirectory(c.Sign, agent, time.Now(), directoryValidity)
 	if err != nil {
 		return wiring.Usagef("--sign: %w", err)
 	}
@@ -167,8 +167,8 @@ func (c *checkCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("--page is missing, and --contact is not a URL: give the URL of the page about the crawler, " +
 			"such as https://crawler.example.org/")
 	}
-	p := &doctor.Patient{Environ: e.Environ, Fetch: c.FetchFlags, Identity: c.IdentityFlags}
-	return command.Examine(ctx, e, p, doctor.OfIdentity(), command.Examination{JSON: c.JSON})
+	p := &doctor.Target{Environ: e.Environ, Fetch: c.FetchFlags, Identity: c.IdentityFlags}
+	return command.Examine(ctx, e, p, doctor.IdentityChecks(), command.Examination{JSON: c.JSON})
 }
 
 type serveCmd struct {
@@ -179,7 +179,7 @@ type serveCmd struct {
 func (c *serveCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
-		return wiring.Usagef("%s: %w: create it with mosey identity init", c.Dir, plain(err))
+		return wiring.Usagef("%s: %w: create it with mosey identity init", c.Dir, withoutPath(err))
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	listener, err := command.Listen(ctx, "--listen", c.Listen, "an address such as :8471 or 10.0.0.1:8471")
@@ -190,10 +190,10 @@ func (c *serveCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	return command.ServeUntil(ctx, listener, folder{root}, e.NewLogger(e.Stderr, slog.LevelWarn))
 }
 
-// plain returns an error without the file's name, which the caller adds.
-func plain(err error) error {
-	if wrong, is := errors.AsType[*fs.PathError](err); is {
-		return wrong.Err
+// withoutPath returns an error without the file's name, which the caller adds.
+func withoutPath(err error) error {
+	if pathErr, is := errors.AsType[*fs.PathError](err); is {
+		return pathErr.Err
 	}
 	return err
 }
@@ -201,8 +201,8 @@ func plain(err error) error {
 // policy lets a page have its own style, and nothing else.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// fileMost bounds a file that is served, or compared with a new one.
-const fileMost = 1 << 20
+// maxFileBytes bounds a file that is served, or compared with a new one.
+const maxFileBytes = 1 << 20
 
 // folder serves only the kinds of files that init writes, so that a key left there is safe.
 type folder struct{ root *os.Root }
@@ -271,9 +271,9 @@ func (f folder) read(name string) (data []byte, changed time.Time, err error) {
 	if err != nil {
 		return nil, changed, err
 	}
-	if !stat.Mode().IsRegular() || stat.Size() > fileMost {
+	if !stat.Mode().IsRegular() || stat.Size() > maxFileBytes {
 		return nil, changed, fs.ErrInvalid
 	}
-	data, err = io.ReadAll(io.LimitReader(file, fileMost))
+	data, err = io.ReadAll(io.LimitReader(file, maxFileBytes))
 	return data, stat.ModTime(), err
 }

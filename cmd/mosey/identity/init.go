@@ -25,7 +25,7 @@ type initCmd struct {
 	wiring.AgentFlags
 	wiring.IdentityFlags
 	wiring.SignFlags
-	command.SomeSettings
+	command.SettingsForOtherRuns
 
 	About   string `help:"Text for the page: who you are, and how you use the crawled pages." placeholder:"TEXT"`
 	Replace bool   `help:"Overwrite existing files whose content differs." env:"-"`
@@ -39,8 +39,8 @@ type InitDoc struct {
 
 // FileDoc is a file and its fate: written, unchanged, renewed (only its time differs) or replaced.
 type FileDoc struct {
-	File string `json:"file"`
-	Did  string `json:"action"`
+	File   string `json:"file"`
+	Action string `json:"action"`
 }
 
 const (
@@ -49,8 +49,8 @@ const (
 	rangesFile = "addresses.json"
 	// headersSuffix marks a file with the headers of the file beside it.
 	headersSuffix = ".headers"
-	// aboutMost bounds --about, in bytes.
-	aboutMost = 4000
+	// maxAboutBytes bounds --about, in bytes.
+	maxAboutBytes = 4000
 )
 
 var pageEndings = []string{".html", ".htm"}
@@ -58,8 +58,8 @@ var pageEndings = []string{".html", ".htm"}
 type output struct {
 	name string // in the folder, with slashes
 	text []byte
-	// renews reports whether the text differs from an old one only by its time; nil means never.
-	renews func(old []byte) bool
+	// isRenewalOf reports whether the text differs from an old one only by its time; nil means never.
+	isRenewalOf func(old []byte) bool
 }
 
 func (c *initCmd) Run(e *command.Env) error {
@@ -70,8 +70,8 @@ func (c *initCmd) Run(e *command.Env) error {
 	switch {
 	case published.Contact == "":
 		return wiring.Usagef("--mail is missing, and --contact is not a mail address: give one, because the page must say how to reach you")
-	case len(c.About) > aboutMost:
-		return wiring.Usagef("--about: %d bytes, at most %d allowed", len(c.About), aboutMost)
+	case len(c.About) > maxAboutBytes:
+		return wiring.Usagef("--about: %d bytes, at most %d allowed", len(c.About), maxAboutBytes)
 	case c.Sign == "" && c.SignatureAgent != "":
 		return wiring.Usagef("--signature-agent needs --sign: without a key no request is signed")
 	}
@@ -79,15 +79,15 @@ func (c *initCmd) Run(e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	did, err := write(c.Dir, outputs, c.Replace)
+	written, err := write(c.Dir, outputs, c.Replace)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return command.PrintJSON(e.Stdout, InitDoc{did})
+		return command.PrintJSON(e.Stdout, InitDoc{written})
 	}
-	for _, f := range did {
-		fmt.Fprintf(e.Stdout, "%-10s %s\n", f.Did, f.File)
+	for _, f := range written {
+		fmt.Fprintf(e.Stdout, "%-10s %s\n", f.Action, f.File)
 	}
 	_, err = fmt.Fprint(e.Stdout, c.next(published))
 	return err
@@ -120,12 +120,12 @@ func (c *initCmd) outputs(published wiring.Published, now time.Time) (all []outp
 		}
 		crawler.Ranges = "/" + rangesFile
 		all = append(all, output{rangesFile, text, func(old []byte) bool {
-			was, err := about.ReadRanges(old)
-			return err == nil && was.Same(list)
+			oldRanges, err := about.ReadRanges(old)
+			return err == nil && oldRanges.Same(list)
 		}})
 	}
 	if c.Sign != "" {
-		agent, err := c.SignAs()
+		agent, err := c.SignatureAgentValue()
 		if err != nil {
 			return nil, wiring.Usagef("%w", err)
 		}
@@ -150,7 +150,7 @@ func (c *initCmd) outputs(published wiring.Published, now time.Time) (all []outp
 }
 
 func (c *initCmd) directory(agent string, now time.Time) ([]output, error) {
-	body, header, err := botauth.SignedDirectory(c.Sign, agent, now, directoryValid)
+	body, header, err := botauth.SignedDirectory(c.Sign, agent, now, directoryValidity)
 	if err != nil {
 		return nil, wiring.Usagef("--sign: %w", err)
 	}
@@ -193,66 +193,66 @@ func inFolder(target string) (string, error) {
 }
 
 // write writes all files, or nothing if a file exists that may not be overwritten.
-func write(dir string, outputs []output, replace bool) (did []FileDoc, err error) {
+func write(dir string, outputs []output, replace bool) (files []FileDoc, err error) {
 	var differ []string
 	for _, o := range outputs {
 		name := filepath.Join(dir, filepath.FromSlash(o.name))
-		what, err := compare(name, o)
+		action, err := compareFile(name, o)
 		if err != nil {
-			return nil, wiring.Usagef("%s: %w", name, plain(err))
+			return nil, wiring.Usagef("%s: %w", name, withoutPath(err))
 		}
-		if what == didReplace && !replace {
+		if action == actionReplaced && !replace {
 			differ = append(differ, name)
 		}
-		did = append(did, FileDoc{name, what})
+		files = append(files, FileDoc{name, action})
 	}
 	if len(differ) > 0 {
 		return nil, wiring.Usagef("%s: the content differs, and so nothing was written: "+
 			"give --replace to overwrite, or another folder", strings.Join(differ, ", "))
 	}
 	for i, o := range outputs {
-		if did[i].Did == didNothing {
+		if files[i].Action == actionUnchanged {
 			continue
 		}
-		name := did[i].File
+		name := files[i].File
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return nil, wiring.Usagef("%s: %w", filepath.Dir(name), plain(err))
+			return nil, wiring.Usagef("%s: %w", filepath.Dir(name), withoutPath(err))
 		}
 		if err := replaceFile(name, o.text); err != nil {
-			return nil, fmt.Errorf("write %s: %w", name, plain(err))
+			return nil, fmt.Errorf("write %s: %w", name, withoutPath(err))
 		}
 	}
-	return did, nil
+	return files, nil
 }
 
 // The fates of a file.
 const (
-	didWrite   = "written"
-	didNothing = "unchanged"
-	didRenew   = "renewed"
-	didReplace = "replaced"
+	actionWritten   = "written"
+	actionUnchanged = "unchanged"
+	actionRenewed   = "renewed"
+	actionReplaced  = "replaced"
 )
 
-func compare(name string, o output) (did string, err error) {
+func compareFile(name string, o output) (action string, err error) {
 	stat, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return didWrite, nil
+		return actionWritten, nil
 	case err != nil:
 		return "", err
 	case !stat.Mode().IsRegular():
 		return "", errors.New("not a regular file")
-	case stat.Size() > fileMost:
-		return didReplace, nil
+	case stat.Size() > maxFileBytes:
+		return actionReplaced, nil
 	}
 	old, err := os.ReadFile(name)
 	switch {
 	case err != nil:
 		return "", err
 	case bytes.Equal(old, o.text):
-		return didNothing, nil
-	case o.renews != nil && o.renews(old):
-		return didRenew, nil
+		return actionUnchanged, nil
+	case o.isRenewalOf != nil && o.isRenewalOf(old):
+		return actionRenewed, nil
 	}
-	return didReplace, nil
+	return actionReplaced, nil
 }

@@ -48,18 +48,18 @@ func (f imageFilter) filter() (report.ImageFilter, error) {
 		return report.ImageFilter{}, wiring.Usagef("--format %q: want jpeg, png, gif, webp, bmp, tiff, avif or heic", f.Format)
 	}
 	for name, pixels := range map[string]int{"--min-width": f.MinWidth, "--min-height": f.MinHeight} {
-		if pixels < 0 || pixels > pixelsMost {
-			return report.ImageFilter{}, wiring.Usagef("%s %d: want 0 to %d pixels", name, pixels, pixelsMost)
+		if pixels < 0 || pixels > maxPixels {
+			return report.ImageFilter{}, wiring.Usagef("%s %d: want 0 to %d pixels", name, pixels, maxPixels)
 		}
 	}
 	if err := command.CheckLimit(f.Limit); err != nil {
 		return report.ImageFilter{}, err
 	}
-	return report.ImageFilter{Domain: domain, MinWidth: f.MinWidth, MinHeight: f.MinHeight, Format: f.Format, Most: f.Limit}, nil
+	return report.ImageFilter{Domain: domain, MinWidth: f.MinWidth, MinHeight: f.MinHeight, Format: f.Format, Limit: f.Limit}, nil
 }
 
-// pixelsMost exceeds any side of a picture that is read.
-const pixelsMost = 1_000_000
+// maxPixels exceeds any side of a picture that is read.
+const maxPixels = 1_000_000
 
 type imagesListCmd struct {
 	imageFilter
@@ -100,11 +100,11 @@ func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 			return command.PrintLines(e.Stdout, docs)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(e.Stderr, c.none())
+			fmt.Fprintln(e.Stderr, c.emptyMessage())
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 		for _, r := range rows {
-			fmt.Fprintf(t, "%s\t%s\n", imageFacts(r), imageWords(r))
+			fmt.Fprintf(t, "%s\t%s\n", imageFacts(r), imageText(r))
 		}
 		return command.Flush(t)
 	})
@@ -115,21 +115,21 @@ var imageProblems = []crawl.ImageProblem{
 	crawl.ImageMalformed, crawl.ImageForbidden,
 }
 
-func (c *imagesListCmd) none() string {
-	what := "No images"
+func (c *imagesListCmd) emptyMessage() string {
+	subject := "No images"
 	switch {
 	case c.Problem != "":
-		what = fmt.Sprintf("No images with the problem %q", c.Problem)
+		subject = fmt.Sprintf("No images with the problem %q", c.Problem)
 	case c.Failed:
-		what = "No failed images"
+		subject = "No failed images"
 	case c.Pending:
-		what = "No pending images"
+		subject = "No pending images"
 	}
 	switch f := c.imageFilter; {
 	case f.Domain != "" || f.MinWidth > 0 || f.MinHeight > 0 || f.Format != "":
-		return what + " match the flags."
+		return subject + " match the flags."
 	case c.Failed || c.Pending || c.Problem != "":
-		return what + "."
+		return subject + "."
 	}
 	return "No images. A crawl fetches them with --images metadata or --images store."
 }
@@ -148,17 +148,17 @@ func imageFacts(r report.ImageRow) string {
 	return fmt.Sprintf("%d×%d\t%s\t%s", r.Width, r.Height, format, explain.Size(r.Bytes))
 }
 
-func imageWords(r report.ImageRow) string {
+func imageText(r report.ImageRow) string {
 	words := []string{explain.OneLine(r.URL)}
 	for _, text := range []string{r.Alt, r.Caption} {
 		if text != "" {
-			words = append(words, strconv.Quote(command.Fit(explain.OneLine(text), imageTextShown)))
+			words = append(words, strconv.Quote(command.Fit(explain.OneLine(text), maxImageText)))
 		}
 	}
 	return strings.Join(words, "  ")
 }
 
-const imageTextShown = 60
+const maxImageText = 60
 
 // ImageDoc is an image in JSON, with the names of the columns.
 type ImageDoc struct {
@@ -209,7 +209,7 @@ func imageDocOf(r report.ImageRow) ImageDoc {
 }
 
 type imagesSimilarCmd struct {
-	What     string `arg:"" name:"file|url|sha" help:"An image file; the URL of an image, or the SHA-256 of its bytes; or a pHash of 16 hexadecimal digits."`
+	Image    string `arg:"" name:"file|url|sha" help:"An image file; the URL of an image, or the SHA-256 of its bytes; or a pHash of 16 hexadecimal digits."`
 	Distance int    `default:"8" help:"Maximum number of the 64 bits of the hashes that differ, 0 to 8; 0 is the same picture. Default: 8." placeholder:"N"`
 	Limit    int    `default:"100" help:"Maximum number of images. Default: 100." placeholder:"N"`
 	JSON     bool   `name:"json" help:"Print one JSON object per image."`
@@ -227,7 +227,7 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		near, err := store.ImagesNear(ctx, to, c.Distance, c.Limit)
+		near, err := store.SimilarImages(ctx, to, c.Distance, c.Limit)
 		if err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 		for _, n := range near {
-			words := imageWords(n.ImageRow)
+			words := imageText(n.ImageRow)
 			if n.Images > 1 {
 				words += fmt.Sprintf("  (and %s with the same bytes)", explain.Count(n.Images-1, "URL"))
 			}
@@ -257,43 +257,43 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 var shaDigits = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
 func (c *imagesSimilarCmd) content(ctx context.Context, store *db.Store) (crawl.ImageContent, error) {
-	if hash, err := crawl.ParseImageHash(c.What); err == nil {
+	if hash, err := crawl.ParseImageHash(c.Image); err == nil {
 		return crawl.ImageContent{PHash: &hash}, nil
 	}
 	var known crawl.ImageContent
 	var err error
 	switch {
-	case shaDigits.MatchString(c.What):
-		known, err = store.ImageHash(ctx, strings.ToLower(c.What), "")
-	case !urls.IsBare(c.What):
-		known, err = imageNamed(ctx, store, c.What)
+	case shaDigits.MatchString(c.Image):
+		known, err = store.ImageHash(ctx, strings.ToLower(c.Image), "")
+	case !urls.IsSchemeless(c.Image):
+		known, err = contentByURL(ctx, store, c.Image)
 	default:
-		known, err = pictureIn(ctx, c.What)
-		if name, bad := urls.ReadPage(c.What); bad == nil && name.Page.IsRegistered() && errors.Is(err, fs.ErrNotExist) {
-			known, err = imageNamed(ctx, store, c.What)
+		known, err = readPicture(ctx, c.Image)
+		if name, isBadHash := urls.ReadPage(c.Image); isBadHash == nil && name.Page.IsRegistered() && errors.Is(err, fs.ErrNotExist) {
+			known, err = contentByURL(ctx, store, c.Image)
 		}
 	}
 	if err == nil && known.PHash == nil && known.Undecoded == "" {
 		err = crawl.ErrNotFound // its publisher had it forgotten
 	}
 	switch {
-	case errors.Is(err, crawl.ErrNotFound) && shaDigits.MatchString(c.What):
-		return known, fmt.Errorf("%s: no image with this SHA-256 was recorded: mosey images --json lists the recorded images", c.What)
+	case errors.Is(err, crawl.ErrNotFound) && shaDigits.MatchString(c.Image):
+		return known, fmt.Errorf("%s: no image with this SHA-256 was recorded: mosey images --json lists the recorded images", c.Image)
 	case errors.Is(err, crawl.ErrNotFound):
 		// Its request may have failed, or is still to come.
-		what := explain.OneLine(c.What)
-		return known, fmt.Errorf("%s: no image was recorded under this URL: mosey why %s explains it", what, what)
+		subject := explain.OneLine(c.Image)
+		return known, fmt.Errorf("%s: no image was recorded under this URL: mosey why %s explains it", subject, subject)
 	case err != nil:
 		return known, err
 	case known.PHash == nil:
-		return known, fmt.Errorf("%s has no hash: %s", explain.OneLine(c.What), known.Undecoded)
+		return known, fmt.Errorf("%s has no hash: %s", explain.OneLine(c.Image), known.Undecoded)
 	case known.Flat:
-		return known, fmt.Errorf("%s has too little detail to be compared", explain.OneLine(c.What))
+		return known, fmt.Errorf("%s has too little detail to be compared", explain.OneLine(c.Image))
 	}
 	return known, nil
 }
 
-func imageNamed(ctx context.Context, store *db.Store, text string) (known crawl.ImageContent, err error) {
+func contentByURL(ctx context.Context, store *db.Store, text string) (known crawl.ImageContent, err error) {
 	name, err := command.PageArgument(text)
 	if err != nil {
 		return known, err
@@ -305,7 +305,7 @@ func imageNamed(ctx context.Context, store *db.Store, text string) (known crawl.
 	return store.ImageHash(ctx, "", u.String())
 }
 
-func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, err error) {
+func readPicture(ctx context.Context, name string) (content crawl.ImageContent, err error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return content, wiring.Usagef("%w: want an image file, a URL, or a SHA-256 of 64 hexadecimal digits", err)
@@ -327,8 +327,8 @@ func pictureIn(ctx context.Context, name string) (content crawl.ImageContent, er
 
 type imagesDuplicatesCmd struct {
 	Similar bool `help:"Show pictures that look the same and differ in their bytes, such as other sizes."`
-	Limit int  `default:"100" help:"Maximum number of images. Default: 100." placeholder:"N"`
-	JSON  bool `name:"json" help:"Print one JSON object per picture."`
+	Limit   int  `default:"100" help:"Maximum number of images. Default: 100." placeholder:"N"`
+	JSON    bool `name:"json" help:"Print one JSON object per picture."`
 }
 
 func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
@@ -347,11 +347,11 @@ func (c *imagesDuplicatesCmd) Run(ctx context.Context, e *command.Env) error {
 			fmt.Fprintln(e.Stderr, "No duplicate images.")
 		}
 		for _, i := range copies {
-			what := "the same bytes, " + i.SHA256
+			description := "the same bytes, " + i.SHA256
 			if c.Similar {
-				what = fmt.Sprintf("%s of the same picture, %s", explain.Count(i.Contents, "file"), i.PHash)
+				description = fmt.Sprintf("%s of the same picture, %s", explain.Count(i.Contents, "file"), i.PHash)
 			}
-			fmt.Fprintf(e.Stdout, "%s: %s\n", explain.Count(i.Images, "URL"), what)
+			fmt.Fprintf(e.Stdout, "%s: %s\n", explain.Count(i.Images, "URL"), description)
 			for _, u := range i.URLs {
 				fmt.Fprintf(e.Stdout, "  %s\n", explain.OneLine(u))
 			}

@@ -25,8 +25,8 @@ type MaintainCmd struct {
 	JSON      bool          `name:"json" help:"Print one JSON object."`
 }
 
-// Maintained reports the findings.
-type Maintained struct {
+// MaintainResult reports the findings.
+type MaintainResult struct {
 	// Objects counts all stored images and thumbnails, and Bytes their size. Orphans counts
 	// unreferenced objects that are deleted, or would be in a dry run.
 	Objects     int64 `json:"objects"`
@@ -36,17 +36,17 @@ type Maintained struct {
 	// Leftovers counts files of processes killed while writing, and LeftoverBytes their size.
 	Leftovers     int64 `json:"leftovers"`
 	LeftoverBytes int64 `json:"leftover_bytes"`
-	// Lost counts missing images.
-	Lost int64 `json:"lost"`
-	// Others counts foreign objects, which are left alone.
-	Others int  `json:"foreign_objects,omitempty"`
-	DryRun bool `json:"dry_run,omitempty"`
+	// Missing counts missing images.
+	Missing int64 `json:"lost"`
+	// Foreign counts foreign objects, which are left alone.
+	Foreign int  `json:"foreign_objects,omitempty"`
+	DryRun  bool `json:"dry_run,omitempty"`
 }
 
 // Run finds images in the store without a row, and rows without their images.
 func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
-	if least := imagestore.DeleteAgeMin; c.OlderThan < least {
-		return wiring.Usagef("--older-than %s: want %s or more, because a worker may still record younger images", c.OlderThan, least)
+	if minAge := imagestore.DeleteAgeMin; c.OlderThan < minAge {
+		return wiring.Usagef("--older-than %s: want %s or more, because a worker may still record younger images", c.OlderThan, minAge)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		images, err := c.Open(ctx, e)
@@ -60,26 +60,26 @@ func (c *MaintainCmd) Run(ctx context.Context, e *command.Env) error {
 			return fmt.Errorf("images in %s: %w", images, err)
 		}
 		m.found.DryRun = c.DryRun
-		return command.Show(e, c.JSON, m.found, func(w io.Writer, found Maintained) error {
+		return command.PrintResult(e, c.JSON, m.found, func(w io.Writer, found MaintainResult) error {
 			found.print(w, images)
 			return nil
 		})
 	})
 }
 
-func (f Maintained) print(w io.Writer, images *imagestore.Store) {
-	deleted, noted := "deleted", "marked; crawls with --images store fetch them again"
+func (f MaintainResult) print(w io.Writer, images *imagestore.Store) {
+	deleted, missingText := "deleted", "marked; crawls with --images store fetch them again"
 	if f.DryRun {
-		deleted, noted = "to delete", "to mark"
+		deleted, missingText = "to delete", "to mark"
 	}
 	fmt.Fprintf(w, "%s in %s, %s\n", explain.Count(f.Objects, "object"), images, explain.Size(f.Bytes))
 	fmt.Fprintf(w, "%s unreferenced, %s: %s\n", explain.Count(f.Orphans, "object"), explain.Size(f.OrphanBytes), deleted)
 	if f.Leftovers > 0 {
 		fmt.Fprintf(w, "%s left by killed processes, %s: %s\n", explain.Count(f.Leftovers, "file"), explain.Size(f.LeftoverBytes), deleted)
 	}
-	fmt.Fprintf(w, "%s missing: %s\n", explain.Count(f.Lost, "image"), noted)
-	if f.Others > 0 {
-		fmt.Fprintf(w, "%s not Mosey's: unchanged\n", explain.Count(int64(f.Others), "object"))
+	fmt.Fprintf(w, "%s missing: %s\n", explain.Count(f.Missing, "image"), missingText)
+	if f.Foreign > 0 {
+		fmt.Fprintf(w, "%s not Mosey's: unchanged\n", explain.Count(int64(f.Foreign), "object"))
 	}
 }
 
@@ -91,36 +91,36 @@ type maintenance struct {
 	store  *db.Store
 	images *imagestore.Store
 	view   *command.ProgressLine
-	// began is on the database's clock, which dates stored images; this machine's may be ahead.
-	began   time.Time
-	found   Maintained
-	waiting []imagestore.Object
-	// right counts referenced objects; orphans and leftovers are old enough to delete.
-	right              int64
+	// startedAt is on the database's clock, which dates stored images; this machine's may be ahead.
+	startedAt    time.Time
+	found        MaintainResult
+	unclassified []imagestore.Object
+	// referenced counts referenced objects; orphans and leftovers are old enough to delete.
+	referenced         int64
 	orphans, leftovers []imagestore.Object
-	// lost are the missing images.
-	lost []string
+	// missing are the missing images.
+	missing []string
 }
 
 func (m *maintenance) run(ctx context.Context) error {
-	if err := m.look(ctx); err != nil {
+	if err := m.scan(ctx); err != nil {
 		return err
 	}
-	if err := m.doubt(); err != nil || m.DryRun {
+	if err := m.checkOwnership(); err != nil || m.DryRun {
 		return err
 	}
-	return m.setRight(ctx)
+	return m.repair(ctx)
 }
 
-// look reads all objects and all expected images in the order of their hashes. It changes nothing.
-func (m *maintenance) look(ctx context.Context) (err error) {
-	if m.began, err = m.store.ImagesClock(ctx); err != nil {
+// scan reads all objects and all expected images in the order of their hashes. It changes nothing.
+func (m *maintenance) scan(ctx context.Context) (err error) {
+	if m.startedAt, err = m.store.ImagesClock(ctx); err != nil {
 		return err
 	}
-	expected := &expectedImages{store: m.store, before: m.began.Add(-m.OlderThan)}
-	m.found.Others, err = m.images.List(ctx, func(o imagestore.Object) error {
+	expected := &expectedImages{store: m.store, before: m.startedAt.Add(-m.OlderThan)}
+	m.found.Foreign, err = m.images.List(ctx, func(o imagestore.Object) error {
 		if o.Leftover {
-			if m.old(o) { // else it may be in writing
+			if m.isOld(o) { // else it may be in writing
 				m.found.Leftovers++
 				m.found.LeftoverBytes += o.Bytes
 				m.leftovers = append(m.leftovers, o)
@@ -131,48 +131,50 @@ func (m *maintenance) look(ctx context.Context) (err error) {
 		m.found.Bytes += o.Bytes
 		m.view.Show(func(time.Time) string { return explain.Count(m.found.Objects, "object") })
 		if !o.Thumbnail {
-			if err := expected.upto(ctx, o.SHA256); err != nil {
+			if err := expected.advanceTo(ctx, o.SHA256); err != nil {
 				return err
 			}
 		}
-		if m.waiting = append(m.waiting, o); len(m.waiting) < maintainBatch {
+		if m.unclassified = append(m.unclassified, o); len(m.unclassified) < maintainBatch {
 			return nil
 		}
-		return m.lookUp(ctx)
+		return m.classify(ctx)
 	})
 	if err == nil {
-		err = m.lookUp(ctx)
+		err = m.classify(ctx)
 	}
 	if err == nil {
-		err = expected.upto(ctx, "")
+		err = expected.advanceTo(ctx, "")
 	}
-	m.lost = expected.missing
-	m.found.Lost = int64(len(m.lost))
+	m.missing = expected.missing
+	m.found.Missing = int64(len(m.missing))
 	return err
 }
 
-func (m *maintenance) old(o imagestore.Object) bool { return m.began.Sub(o.Written) >= m.OlderThan }
+func (m *maintenance) isOld(o imagestore.Object) bool {
+	return m.startedAt.Sub(o.Written) >= m.OlderThan
+}
 
-func (m *maintenance) lookUp(ctx context.Context) error {
-	needed, err := m.needed(ctx, m.waiting)
+func (m *maintenance) classify(ctx context.Context) error {
+	needed, err := m.neededBy(ctx, m.unclassified)
 	if err != nil {
 		return err
 	}
-	for _, o := range m.waiting {
+	for _, o := range m.unclassified {
 		switch {
 		case needed[o.SHA256]:
-			m.right++
-		case m.old(o):
+			m.referenced++
+		case m.isOld(o):
 			m.found.Orphans++
 			m.found.OrphanBytes += o.Bytes
 			m.orphans = append(m.orphans, o)
 		}
 	}
-	m.waiting = m.waiting[:0]
+	m.unclassified = m.unclassified[:0]
 	return nil
 }
 
-func (m *maintenance) needed(ctx context.Context, objects []imagestore.Object) (map[string]bool, error) {
+func (m *maintenance) neededBy(ctx context.Context, objects []imagestore.Object) (map[string]bool, error) {
 	named, err := m.store.StoredImages(ctx, hashesOf(objects))
 	needed := make(map[string]bool, len(named))
 	for _, sha := range named {
@@ -189,24 +191,24 @@ func hashesOf(objects []imagestore.Object) []string {
 	return hashes
 }
 
-// doubtLeast is the least number of faults that makes a store seem foreign, if they outnumber the
-// right objects.
-const doubtLeast = 10
+// minDoubtfulFaults is the least number of faults that makes a store seem foreign, if they
+// outnumber the right objects.
+const minDoubtfulFaults = 10
 
-// doubt returns an error if the store seems to belong to another database.
-func (m *maintenance) doubt() error {
-	wrong, what := m.found.Lost, explain.Count(m.found.Lost, "image")+" are missing"
-	if m.found.Orphans > wrong {
-		wrong, what = m.found.Orphans, explain.Count(m.found.Orphans, "object")+" are unreferenced"
+// checkOwnership returns an error if the store seems to belong to another database.
+func (m *maintenance) checkOwnership() error {
+	faulty, description := m.found.Missing, explain.Count(m.found.Missing, "image")+" are missing"
+	if m.found.Orphans > faulty {
+		faulty, description = m.found.Orphans, explain.Count(m.found.Orphans, "object")+" are unreferenced"
 	}
-	if wrong < doubtLeast || wrong <= m.right || m.Force {
+	if faulty < minDoubtfulFaults || faulty <= m.referenced || m.Force {
 		return nil
 	}
 	return fmt.Errorf("%s, and only %d are correct: is this the store that the workers of this database write to "+
-		"(--image-store)? If it is, --force repairs it", what, m.right)
+		"(--image-store)? If it is, --force repairs it", description, m.referenced)
 }
 
-func (m *maintenance) setRight(ctx context.Context) error {
+func (m *maintenance) repair(ctx context.Context) error {
 	m.found.Orphans, m.found.OrphanBytes = 0, 0
 	for batch := range slices.Chunk(m.orphans, maintainBatch) {
 		if err := m.deleteOrphans(ctx, batch); err != nil {
@@ -217,8 +219,8 @@ func (m *maintenance) setRight(ctx context.Context) error {
 	if m.found.Leftovers, m.found.LeftoverBytes, err = m.delete(ctx, m.leftovers); err != nil {
 		return err
 	}
-	for batch := range slices.Chunk(m.lost, maintainBatch) {
-		if err := m.store.LoseImages(ctx, batch, false); err != nil {
+	for batch := range slices.Chunk(m.missing, maintainBatch) {
+		if err := m.store.MarkImagesLost(ctx, batch, false); err != nil {
 			return err
 		}
 	}
@@ -228,10 +230,10 @@ func (m *maintenance) setRight(ctx context.Context) error {
 // deleteOrphans deletes the objects that are still orphans, because workers may need them since.
 func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Object) error {
 	// A worker that needs one from now on stores it, so that it is young and Delete skips it.
-	if err := m.store.LoseUnusedImages(ctx, hashesOf(batch)); err != nil {
+	if err := m.store.MarkUnusedImagesLost(ctx, hashesOf(batch)); err != nil {
 		return err
 	}
-	needed, err := m.needed(ctx, batch)
+	needed, err := m.neededBy(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -239,24 +241,24 @@ func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Obje
 	deleted, bytes, err := m.delete(ctx, batch)
 	m.found.Orphans += deleted
 	m.found.OrphanBytes += bytes
-	return errors.Join(err, m.noteLost(ctx, hashesOf(batch)))
+	return errors.Join(err, m.markMissing(ctx, hashesOf(batch)))
 }
 
-// noteLost marks missing images of the deleted objects, if a worker has recorded them meanwhile.
-func (m *maintenance) noteLost(ctx context.Context, hashes []string) error {
-	lost, err := command.NoteLostImages(ctx, m.store, m.images, hashes)
-	m.found.Lost += lost
+// markMissing marks missing images of the deleted objects, if a worker has recorded them meanwhile.
+func (m *maintenance) markMissing(ctx context.Context, hashes []string) error {
+	missing, err := command.MarkMissingImages(ctx, m.store, m.images, hashes)
+	m.found.Missing += missing
 	return err
 }
 
 // delete deletes objects not rewritten since, and counts them.
 func (m *maintenance) delete(ctx context.Context, objects []imagestore.Object) (deleted, bytes int64, err error) {
 	for _, o := range objects {
-		gone, err := m.images.Delete(ctx, o)
+		wasDeleted, err := m.images.Delete(ctx, o)
 		if err != nil {
 			return deleted, bytes, err
 		}
-		if gone {
+		if wasDeleted {
 			deleted++
 			bytes += o.Bytes
 		}
@@ -274,8 +276,9 @@ type expectedImages struct {
 	missing []string
 }
 
-// upto marks as missing the images before there, which is in the store; empty means all others.
-func (x *expectedImages) upto(ctx context.Context, there string) error {
+// advanceTo marks as missing the images before there, which is in the store; empty means all
+// others.
+func (x *expectedImages) advanceTo(ctx context.Context, hash string) error {
 	for {
 		if len(x.batch) == 0 && !x.ended {
 			var err error
@@ -284,12 +287,12 @@ func (x *expectedImages) upto(ctx context.Context, there string) error {
 			}
 			x.ended = len(x.batch) == 0
 		}
-		if len(x.batch) == 0 || there != "" && x.batch[0] > there {
+		if len(x.batch) == 0 || hash != "" && x.batch[0] > hash {
 			return nil
 		}
 		x.last = x.batch[0]
 		x.batch = x.batch[1:]
-		if x.last == there {
+		if x.last == hash {
 			return nil
 		}
 		x.missing = append(x.missing, x.last)

@@ -139,17 +139,17 @@ func TestMaintainSparesWhatHasComeToBeNeeded(t *testing.T) {
 		m.object(t, body, 24*time.Hour)
 	}
 	m.stored(t, "image", false, found, gone)
-	require.NoError(t, m.look(t.Context()))
+	require.NoError(t, m.scan(t.Context()))
 	require.Len(t, m.orphans, 4)
 
 	m.nowHad(t, found) // a worker has taken it for stored
 	m.file(t, m.path(shaOfBody(written)), written, 0)
-	require.NoError(t, m.setRight(t.Context()))
+	require.NoError(t, m.repair(t.Context()))
 	require.EqualValues(t, 2, m.found.Orphans, "that were deleted")
 	require.EqualValues(t, len(orphan)+len(gone), m.found.OrphanBytes)
 	require.ElementsMatch(t, []string{m.path(shaOfBody(found)), m.path(shaOfBody(written))}, m.objects(t))
 	require.Equal(t, []bool{true, false}, m.storedSince(t, found, gone))
-	require.Zero(t, m.found.Lost)
+	require.Zero(t, m.found.Missing)
 }
 
 func TestMaintainNotesWhatItHasDeletedAndIsNeeded(t *testing.T) {
@@ -162,12 +162,12 @@ func TestMaintainNotesWhatItHasDeletedAndIsNeeded(t *testing.T) {
 	m.object(t, there, 0)
 	sha := shaOfBody(small)
 	m.file(t, m.thumbnail(sha), "small", 0)
-	require.NoError(t, m.noteLost(t.Context(), []string{shaOfBody(gone), shaOfBody(there), shaOfBody(small), shaOfBody(none)}))
+	require.NoError(t, m.markMissing(t.Context(), []string{shaOfBody(gone), shaOfBody(there), shaOfBody(small), shaOfBody(none)}))
 	require.Equal(t, []bool{false, true}, m.storedSince(t, gone, there))
 	facts, err := m.store.ImageContent(t.Context(), sha)
 	require.NoError(t, err)
 	require.True(t, facts.Thumbnail)
-	require.EqualValues(t, 1, m.found.Lost)
+	require.EqualValues(t, 1, m.found.Missing)
 }
 
 // A row that is younger than the listing may be of an object that was not yet there.

@@ -64,13 +64,13 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	}
 	view := newView(e, c.JSON)
 	defer view.close()
-	for _, bad := range seeds.bad.Shown {
+	for _, bad := range seeds.bad.Examples {
 		view.note(bad)
 	}
-	if seeds.bad.All > len(seeds.bad.Shown) {
-		view.note(fmt.Sprintf("%d lines skipped: not URLs or host names", seeds.bad.All))
+	if seeds.bad.Count > len(seeds.bad.Examples) {
+		view.note(fmt.Sprintf("%d lines skipped: not URLs or host names", seeds.bad.Count))
 	}
-	c.ImagesIn = c.ImageStore
+	c.ImageLocation = c.ImageStore
 	open := crawler.Open
 	if c.Detach {
 		open = crawler.Attach
@@ -95,7 +95,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if warning := c.NoContact(); warning != "" && !c.Detach {
+	if warning := c.ContactWarning(); warning != "" && !c.Detach {
 		view.note("Warning: " + warning + ".")
 	}
 	at := addresses{web: m.Web, temporal: m.Stack.UIURL, metrics: m.Telemetry.Address()}
@@ -122,18 +122,18 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	}
 	var detailErr error
 	if err == nil {
-		last.Detail, detailErr = m.Store.Detail(context.WithoutCancel(ctx), run.ID, command.NamedShort)
+		last.Detail, detailErr = m.Store.Detail(context.WithoutCancel(ctx), run.ID, command.MaxNamedInRun)
 	}
 	view.end(last)
-	return errors.Join(err, detailErr, idle(before, last))
+	return errors.Join(err, detailErr, idleError(before, last))
 }
 
-// idle returns an error if the call requested nothing although pages are left.
-func idle(before, last report.Progress) error {
-	if last.Status != crawl.RunDone || last.Attempts() > before.Attempts() || last.Detail == nil || last.TroubledTotal == 0 {
+// idleError returns an error if the call requested nothing although pages are left.
+func idleError(before, last report.Progress) error {
+	if last.Status != crawl.RunDone || last.Attempts() > before.Attempts() || last.Detail == nil || last.ObstacleTotal == 0 {
 		return nil
 	}
-	return fmt.Errorf("run %s could not request anything: %s", last.Name, explain.Troubled(last.Troubled[0]))
+	return fmt.Errorf("run %s could not request anything: %s", last.Name, explain.DomainFailure(last.Obstacles[0]))
 }
 
 // begin stores the settings and seeds, and starts the run. before is its earlier progress.
@@ -149,7 +149,7 @@ func (c *CrawlCmd) begin(
 	case err == nil && run.Status == crawl.RunPaused:
 		return run, before, fmt.Errorf("run %s is %s: resume it with mosey resume run:%s", run.Name, run.Reason, run.Name)
 	}
-	if run, err = m.Store.EnsureRun(ctx, c.Run_, command.Whoami(), c.Settings); err != nil {
+	if run, err = m.Store.EnsureRun(ctx, c.Run_, command.CurrentUser(), c.Settings); err != nil {
 		return run, before, err
 	}
 	if before, err = m.Store.Progress(ctx, run); err != nil {
@@ -159,7 +159,7 @@ func (c *CrawlCmd) begin(
 		return run, before, err
 	}
 	if !c.Detach {
-		if c.ImageStore, err = command.ImageStoreOf(e, c.ImageStore); err != nil {
+		if c.ImageStore, err = command.ImageLocation(e, c.ImageStore); err != nil {
 			return run, before, err
 		}
 		if set := run.Settings; c.ImageStore == "" && (*set.Images == settings.ImagesStore || *set.Thumbnails) {
@@ -214,7 +214,7 @@ func (*CrawlCmd) stop(ended context.Context, m *crawler.Crawler, run crawl.Run) 
 	m.Worker.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
-	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.Whoami(), Reason: stopReason(ended)}
+	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.CurrentUser(), Reason: stopReason(ended)}
 	if _, err := m.Store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
 		return report.Progress{}, err // the run is already done
 	}
@@ -239,30 +239,30 @@ func stopReason(ctx context.Context) string {
 }
 
 const (
-	// watchEvery is the least interval of the view, which takes at most one part in watchShare of
-	// the database's time.
-	watchEvery = time.Second
-	watchShare = 20
-	endEvery   = 100 * time.Millisecond
-	// watchPatience bounds an outage before the command stops watching; the crawl never gives up.
-	watchPatience = 5 * time.Minute
+	// minWatchInterval is the least interval of the view, which takes at most one part in
+	// watchLoadDivisor of the database's time.
+	minWatchInterval = time.Second
+	watchLoadDivisor = 20
+	endPollInterval  = 100 * time.Millisecond
+	// watchTimeout bounds an outage before the command stops watching; the crawl never gives up.
+	watchTimeout = 5 * time.Minute
 )
 
 func (c *CrawlCmd) watch(ctx context.Context, m *crawler.Crawler, run crawl.Run, view *view) (report.Progress, error) {
-	last, answered := report.Progress{Run: run}, time.Now()
+	last, lastSuccess := report.Progress{Run: run}, time.Now()
 	last.Status = crawl.RunRunning
 	for {
-		asked := time.Now()
+		pollStart := time.Now()
 		p, err := progress(ctx, m, run.Name)
-		pause := max(watchEvery, watchShare*time.Since(asked))
+		pause := max(minWatchInterval, watchLoadDivisor*time.Since(pollStart))
 		switch {
 		case err == nil:
-			last, answered = p, time.Now()
+			last, lastSuccess = p, time.Now()
 			view.progress(p)
 			if p.Status.Ended() {
 				return p, nil
 			}
-		case ctx.Err() == nil && time.Since(answered) > watchPatience:
+		case ctx.Err() == nil && time.Since(lastSuccess) > watchTimeout:
 			return last, err
 		}
 		if !awaitEnd(ctx, m.Store, run.Name, pause) {
@@ -273,15 +273,15 @@ func (c *CrawlCmd) watch(ctx context.Context, m *crawler.Crawler, run crawl.Run,
 
 // awaitEnd waits until a run has ended, at most for longest. It reads one row, where progress is
 // sums. It returns false if the context ends.
-func awaitEnd(ctx context.Context, store *db.Store, name string, longest time.Duration) bool {
-	over := time.After(longest)
-	tick := time.NewTicker(endEvery)
+func awaitEnd(ctx context.Context, store *db.Store, name string, timeout time.Duration) bool {
+	deadline := time.After(timeout)
+	tick := time.NewTicker(endPollInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-over:
+		case <-deadline:
 			return true
 		case <-tick.C:
 		}

@@ -24,26 +24,26 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
 
-const seedNoteEvery = 2 * time.Second
+const noteInterval = 2 * time.Second
 
 type seedLoad struct {
-	e     *command.Env
-	store *db.Store
-	run   crawl.Run
-	line  *command.ProgressLine
-	began time.Time
+	e         *command.Env
+	store     *db.Store
+	run       crawl.Run
+	line      *command.ProgressLine
+	startedAt time.Time
 
-	mu     sync.Mutex
-	stored seeds.Stored
-	bad    BadLines
-	badAll int64
+	mu       sync.Mutex
+	stored   seeds.StoreResult
+	bad      BadLines
+	totalBad int64
 }
 
-func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Seed) error {
-	if len(some) == 0 {
+func (l *seedLoad) add(ctx context.Context, source seeds.Source, batch []seeds.Seed) error {
+	if len(batch) == 0 {
 		return nil
 	}
-	stored, err := l.store.StoreSeeds(ctx, l.run.ID, source, some)
+	stored, err := l.store.StoreSeeds(ctx, l.run.ID, source, batch)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stored.Add(stored)
@@ -53,7 +53,7 @@ func (l *seedLoad) add(ctx context.Context, source seeds.Source, some []seeds.Se
 // read stores a list. It resumes an interrupted load if the list has not changed.
 func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) error {
 	if in.name == "" {
-		path, err := downloaded(ctx, l.e, in)
+		path, err := downloadList(ctx, l.e, in)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) e
 	}
 	_, size := file.Progress()
 	version := fmt.Sprintf("%d bytes, %s", size, modified(in.name))
-	list := &storingFile{seedLoad: l, in: in, file: file, key: in.key(o), version: version}
+	list := &fileImport{seedLoad: l, in: in, file: file, key: in.key(o), version: version}
 	if o, err = list.resume(ctx, o); err != nil {
 		return err
 	}
@@ -84,32 +84,32 @@ func (l *seedLoad) read(ctx context.Context, in seedInput, o seedfile.Options) e
 	default:
 		return errors.Join(err, list.note(context.WithoutCancel(ctx)))
 	}
-	if entries == 0 && list.before == 0 {
-		return wiring.Usagef("no seeds in %s: want %s", in.name, wantedOf[in.source])
+	if entries == 0 && list.storedBefore == 0 {
+		return wiring.Usagef("no seeds in %s: want %s", in.name, expectedContent[in.source])
 	}
 	if list.key == "" {
 		return nil
 	}
-	return l.store.ForgetSeedFile(ctx, l.run.ID, list.key)
+	return l.store.DeleteSeedFileProgress(ctx, l.run.ID, list.key)
 }
 
-var wantedOf = map[seeds.Source]string{
+var expectedContent = map[seeds.Source]string{
 	seeds.URLs: "one URL or host per line, such as https://example.org/", seeds.CSV: "a column of URLs or hosts (--column)",
 	seeds.Tranco: "lines such as 1,example.org", seeds.Majestic: "a column Domain", seeds.OPML: "outlines with htmlUrl or xmlUrl",
 }
 
 func (l *seedLoad) showBad(name string) {
-	for _, bad := range l.bad.Shown {
+	for _, bad := range l.bad.Examples {
 		fmt.Fprintf(l.e.Stderr, "%s:%s\n", name, bad)
 	}
-	if l.bad.All > len(l.bad.Shown) {
-		fmt.Fprintf(l.e.Stderr, "%s: %d lines skipped: not seeds\n", name, l.bad.All)
+	if l.bad.Count > len(l.bad.Examples) {
+		fmt.Fprintf(l.e.Stderr, "%s: %d lines skipped: not seeds\n", name, l.bad.Count)
 	}
-	l.badAll += int64(l.bad.All)
+	l.totalBad += int64(l.bad.Count)
 	l.bad = BadLines{}
 }
 
-type storingFile struct {
+type fileImport struct {
 	*seedLoad
 
 	in   seedInput
@@ -117,57 +117,57 @@ type storingFile struct {
 	key  string
 	// version changes with the list.
 	version string
-	// before is the number of entries stored earlier, and upto the number stored now.
-	before, upto int64
-	noted        time.Time
+	// storedBefore is the number of entries stored earlier, and upto the number stored now.
+	storedBefore, storedCount int64
+	notedAt                   time.Time
 }
 
-func (l *storingFile) resume(ctx context.Context, o seedfile.Options) (seedfile.Options, error) {
+func (l *fileImport) resume(ctx context.Context, o seedfile.Options) (seedfile.Options, error) {
 	if l.key == "" {
 		return o, nil
 	}
-	before, err := l.store.SeedFileStored(ctx, l.run.ID, l.key, l.version)
+	before, err := l.store.SeedFileProgress(ctx, l.run.ID, l.key, l.version)
 	if err != nil || before == 0 {
 		return o, err
 	}
 	fmt.Fprintf(l.e.Stderr, "%s: resuming after %d stored entries.\n", l.in.name, before)
-	l.before, l.upto = before, before
+	l.storedBefore, l.storedCount = before, before
 	return o.After(before), nil
 }
 
-func (l *storingFile) read(ctx context.Context, o seedfile.Options) (entries int64, err error) {
-	return seedfile.Load(ctx, l.file, o, seedfile.Loading{
-		Store: func(ctx context.Context, some []seeds.Seed) error { return l.add(ctx, l.in.source, some) },
-		Bad: func(bad seedfile.BadLine) {
+func (l *fileImport) read(ctx context.Context, o seedfile.Options) (entries int64, err error) {
+	return seedfile.Load(ctx, l.file, o, seedfile.Callbacks{
+		Store: func(ctx context.Context, batch []seeds.Seed) error { return l.add(ctx, l.in.source, batch) },
+		OnBadLine: func(bad seedfile.BadLine) {
 			l.bad.Add(fmt.Sprintf("%d skipped: %s: %s", bad.Line, bad.Text, bad.Reason))
 		},
-		Stored: func(entries int64) error {
-			if l.upto = l.before + entries; time.Since(l.noted) < seedNoteEvery {
+		OnStored: func(entries int64) error {
+			if l.storedCount = l.storedBefore + entries; time.Since(l.notedAt) < noteInterval {
 				return nil
 			}
-			l.noted = time.Now()
+			l.notedAt = time.Now()
 			return l.note(ctx)
 		},
-		Read: l.show,
+		OnEntry: l.show,
 	})
 }
 
 // note records how many entries are stored without a gap.
-func (l *storingFile) note(ctx context.Context) error {
-	if l.key == "" || l.upto == 0 {
+func (l *fileImport) note(ctx context.Context) error {
+	if l.key == "" || l.storedCount == 0 {
 		return nil
 	}
-	return l.store.NoteSeedFile(ctx, l.run.ID, l.key, l.version, l.upto)
+	return l.store.StoreSeedFileProgress(ctx, l.run.ID, l.key, l.version, l.storedCount)
 }
 
 const barWidth = 20
 
-func (l *storingFile) show() {
+func (l *fileImport) show() {
 	l.line.Show(func(now time.Time) string {
 		l.mu.Lock()
 		stored := l.stored.Added + l.stored.Known + l.stored.Listed
 		l.mu.Unlock()
-		line := fmt.Sprintf("%d seeds stored, %.0f/s", stored, float64(stored)/now.Sub(l.began).Seconds())
+		line := fmt.Sprintf("%d seeds stored, %.0f/s", stored, float64(stored)/now.Sub(l.startedAt).Seconds())
 		read, total := l.file.Progress()
 		if total == 0 {
 			return line
@@ -177,10 +177,10 @@ func (l *storingFile) show() {
 	})
 }
 
-func (s *Cmd) published(source seeds.Source) (seedInput, error) {
+func (s *Cmd) publishedList(source seeds.Source) (seedInput, error) {
 	from := s.URL
 	if from == "" {
-		from = seedfile.Published(source)
+		from = seedfile.PublishedURL(source)
 	}
 	if from == "" {
 		return seedInput{}, wiring.Usagef("no seeds: give URLs or hosts, --file, " +
@@ -195,18 +195,18 @@ func (s *Cmd) published(source seeds.Source) (seedInput, error) {
 	return seedInput{source: source, url: from, flags: s.FetchFlags}, nil
 }
 
-func downloaded(ctx context.Context, e *command.Env, in seedInput) (string, error) {
+func downloadList(ctx context.Context, e *command.Env, in seedInput) (string, error) {
 	dir, err := datadir.Resolve(e.DataDir)
 	if err != nil {
 		return "", err
 	}
-	guard, err := fetch.New(fetch.Config{UserAgent: in.flags.Agent(), AllowNetworks: in.flags.AllowNetwork})
+	resolver, err := fetch.New(fetch.Config{UserAgent: in.flags.Agent(), AllowNetworks: in.flags.AllowNetwork})
 	if err != nil {
 		return "", err
 	}
 	line := command.NewProgressLine(e)
 	defer line.Clear()
-	d := seedfile.Downloader{Dir: filepath.Join(dir, "lists"), Agent: in.flags.Agent(), Permits: guard.Permits, Tell: func(n int64) {
+	d := seedfile.Downloader{Dir: filepath.Join(dir, "lists"), Agent: in.flags.Agent(), Permits: resolver.Permits, OnProgress: func(n int64) {
 		line.Show(func(time.Time) string { return fmt.Sprintf("downloading %s: %.1f MB", in.url, float64(n)/1e6) })
 	}}
 	path, stale, err := d.Get(ctx, in.source, in.url)
@@ -239,7 +239,7 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile
 	var all []seeds.Seed
 	for _, loc := range found {
 		seed, err := seeds.Parse(loc)
-		if err != nil || seed.Bare {
+		if err != nil || seed.Schemeless {
 			l.bad.Add(fmt.Sprintf(" skipped: %q is not a URL", loc))
 			continue
 		}
@@ -252,8 +252,8 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile
 	if len(all) == 0 {
 		return wiring.Usagef("no seeds in %s: want a sitemap in the format of sitemaps.org, or a file of URLs", in.name)
 	}
-	for some := range slices.Chunk(all, sitemapChunk) {
-		if err := l.add(ctx, seeds.Sitemap, some); err != nil {
+	for batch := range slices.Chunk(all, sitemapChunk) {
+		if err := l.add(ctx, seeds.Sitemap, batch); err != nil {
 			return err
 		}
 	}

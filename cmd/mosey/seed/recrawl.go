@@ -27,12 +27,12 @@ type RecrawlCmd struct {
 
 	URLs []string `arg:"" optional:"" name:"url" help:"Pages to fetch now, before all others of their domains. Delays and robots.txt still apply."`
 
-	OlderThan string        `help:"Pages of a run whose last fetch is older than this age, such as 30d or 12h." xor:"which" placeholder:"DURATION"`
-	Outdated  bool          `help:"Pages that an older Mosey parsed, which found less on them. They are fetched in a separate run." xor:"which"`
-	Run_      string        `name:"run" help:"Run whose pages are fetched again. Default: default; with --outdated a new run named outdated- and the date." placeholder:"NAME"` //nolint:revive // Run is the method
-	Domain    string        `help:"Only pages of this domain." placeholder:"DOMAIN"`
-	Only      settings.Only `help:"With --older-than: fetch only pages or only images." placeholder:"pages|images"`
-	Into      string        `help:"With --older-than: fetch the pages in a separate run of this name. It has the settings of --run, but follows no links and has no limits. Settings such as --max-depth and --delay apply to it." placeholder:"NAME"`
+	OlderThan string               `help:"Pages of a run whose last fetch is older than this age, such as 30d or 12h." xor:"which" placeholder:"DURATION"`
+	Outdated  bool                 `help:"Pages that an older Mosey parsed, which found less on them. They are fetched in a separate run." xor:"which"`
+	Run_      string               `name:"run" help:"Run whose pages are fetched again. Default: default; with --outdated a new run named outdated- and the date." placeholder:"NAME"` //nolint:revive // Run is the method
+	Domain    string               `help:"Only pages of this domain." placeholder:"DOMAIN"`
+	Only      settings.RefreshKind `help:"With --older-than: fetch only pages or only images." placeholder:"pages|images"`
+	Into      string               `help:"With --older-than: fetch the pages in a separate run of this name. It has the settings of --run, but follows no links and has no limits. Settings such as --max-depth and --delay apply to it." placeholder:"NAME"`
 
 	DryRun bool          `help:"With --outdated: only count the pages."`
 	For    time.Duration `help:"With --outdated or --into: stop after this time, as Ctrl-C does. Default: no limit." placeholder:"DURATION"`
@@ -45,49 +45,49 @@ func (r *RecrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if r.Domain, err = command.DomainFlag(r.Domain); err != nil {
 		return err
 	}
-	if err := r.misfits(); err != nil {
+	if err := r.checkFlags(); err != nil {
 		return err
 	}
 	switch {
 	case r.Outdated:
-		return r.outdated(ctx, e)
+		return r.recrawlOutdated(ctx, e)
 	case len(r.URLs) > 0:
-		return r.now(ctx, e)
+		return r.recrawlURLs(ctx, e)
 	}
-	return r.older(ctx, e)
+	return r.recrawlOlder(ctx, e)
 }
 
-func (r *RecrawlCmd) misfits() error {
-	which := 0
-	for _, given := range []bool{r.Outdated, len(r.URLs) > 0, r.OlderThan != ""} {
-		if given {
-			which++
+func (r *RecrawlCmd) checkFlags() error {
+	modes := 0
+	for _, isSet := range []bool{r.Outdated, len(r.URLs) > 0, r.OlderThan != ""} {
+		if isSet {
+			modes++
 		}
 	}
-	own := r.Outdated || r.Into != ""
+	ownRun := r.Outdated || r.Into != ""
 	switch {
-	case which != 1:
+	case modes != 1:
 		return wiring.Usagef("give either URLs, --older-than or --outdated")
-	case r.Only != "" && !slices.Contains(settings.Onlys, r.Only):
+	case r.Only != "" && !slices.Contains(settings.RefreshKinds, r.Only):
 		return wiring.Usagef("--only %q: want pages or images", r.Only)
 	case r.OlderThan == "" && (r.Only != "" || r.Into != ""):
 		return wiring.Usagef("--only and --into need --older-than")
 	case r.DryRun && !r.Outdated:
 		return wiring.Usagef("--dry-run needs --outdated")
-	case (r.For != 0 || r.Detach) && !own:
+	case (r.For != 0 || r.Detach) && !ownRun:
 		return wiring.Usagef("--for and --detach need --outdated or --into")
 	case len(r.URLs) > 0 && r.Domain != "":
 		return wiring.Usagef("--domain does not apply to URLs: leave it out")
 	}
-	if typed := r.Typed(); len(typed) > 0 && !own {
-		return wiring.Usagef("%s: settings need a separate run: give --into, or use mosey set run:%s", typed[0], r.named())
+	if typed := r.TypedFlags(); len(typed) > 0 && !ownRun {
+		return wiring.Usagef("%s: settings need a separate run: give --into, or use mosey set run:%s", typed[0], r.runName())
 	}
 	return nil
 }
 
-func (r *RecrawlCmd) named() string { return cmp.Or(r.Run_, "default") }
+func (r *RecrawlCmd) runName() string { return cmp.Or(r.Run_, "default") }
 
-func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
+func (r *RecrawlCmd) recrawlURLs(ctx context.Context, e *command.Env) error {
 	names := make([]urls.Name, len(r.URLs))
 	faults := make([]error, len(r.URLs))
 	for i, text := range r.URLs {
@@ -97,7 +97,7 @@ func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("%w", err)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
-		run, err := command.NamedRun(ctx, store, r.named())
+		run, err := command.NamedRun(ctx, store, r.runName())
 		if err != nil {
 			return err
 		}
@@ -107,15 +107,15 @@ func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
 				return err
 			}
 		}
-		first, err := store.RecrawlNow(ctx, run, pages)
+		prioritized, err := store.RecrawlNow(ctx, run, pages)
 		if errors.Is(err, crawl.ErrInvalid) {
 			return wiring.Usagef("%w", err)
 		}
 		if err != nil {
 			return err
 		}
-		says := fmt.Sprintf("Run %s fetches %s first.", run.Name, explain.Count(int64(first), "page"))
-		if err := r.told(ctx, e, store, run.Name, first, says); err != nil {
+		message := fmt.Sprintf("Run %s fetches %s first.", run.Name, explain.Count(int64(prioritized), "page"))
+		if err := r.reportPending(ctx, e, store, run.Name, prioritized, message); err != nil {
 			return err
 		}
 		domains := make(map[string]bool)
@@ -129,49 +129,49 @@ func (r *RecrawlCmd) now(ctx context.Context, e *command.Env) error {
 	})
 }
 
-// told reports pending pages and notifies the run's crawler.
-func (r *RecrawlCmd) told(ctx context.Context, e *command.Env, store *db.Store, name string, pending int, says string) error {
+// reportPending reports pending pages and notifies the run's crawler.
+func (r *RecrawlCmd) reportPending(ctx context.Context, e *command.Env, store *db.Store, name string, pending int, message string) error {
 	run, err := store.Run(ctx, name)
 	if err != nil {
 		return err
 	}
 	if pending > 0 && run.Status != crawl.RunRunning {
-		says += fmt.Sprintf("\nIt is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
+		message += fmt.Sprintf("\nIt is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
 	}
-	answer := command.Answer{JSON: r.JSON}
-	if err := answer.Tell(e, command.Change{Did: "pending", Run: run.Name, Count: new(int64(pending)), Says: says}); err != nil {
+	answer := command.ChangePrinter{JSON: r.JSON}
+	if err := answer.Print(e, command.Change{Action: "pending", Run: run.Name, Count: new(int64(pending)), Message: message}); err != nil {
 		return err
 	}
 	if pending > 0 && run.Status == crawl.RunRunning {
-		command.TellRun(ctx, e, store, run, false)
+		command.NotifyRun(ctx, e, store, run, false)
 	}
 	return nil
 }
 
-// older requests pages fetched long ago, in their own run or in another.
-func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
+// recrawlOlder requests pages fetched long ago, in their own run or in another.
+func (r *RecrawlCmd) recrawlOlder(ctx context.Context, e *command.Env) error {
 	age, err := ParseDays(r.OlderThan)
 	if err != nil {
 		return wiring.Usagef("--older-than %q: %w", r.OlderThan, err)
 	}
-	input := activities.RecrawlInput{Run: r.named(), OlderThan: settings.Duration(age), Into: r.Into, Only: r.Only}
+	input := activities.RecrawlInput{Run: r.runName(), OlderThan: settings.Duration(age), Into: r.Into, RefreshKind: r.Only}
 	if err := input.Validate(); err != nil {
 		return wiring.Usagef("%w", err)
 	}
 	pending := 0
 	err = command.WithStore(ctx, e, func(store *db.Store) error {
-		run, err := command.NamedRun(ctx, store, r.named())
+		run, err := command.NamedRun(ctx, store, r.runName())
 		if err != nil {
 			return err
 		}
-		if r.Only == settings.OnlyImages && !run.Settings.TakesImages() {
+		if r.Only == settings.RefreshImages && !run.Settings.TakesImages() {
 			return wiring.Usagef("--only images: run %s takes no images", run.Name)
 		}
-		into, err := store.RefreshRun(ctx, run, r.Into, command.Whoami(), r.Only, r.Settings)
+		into, err := store.RefreshRun(ctx, run, r.Into, command.CurrentUser(), r.Only, r.Settings)
 		if err != nil {
 			return err
 		}
-		of := crawl.RecrawlOf{RunID: run.ID, IntoID: into.ID, Domain: r.Domain, Before: time.Now().Add(-age), Only: r.Only}
+		of := crawl.RecrawlSelection{RunID: run.ID, IntoID: into.ID, Domain: r.Domain, Before: time.Now().Add(-age), RefreshKind: r.Only}
 		line := command.NewProgressLine(e)
 		err = store.RecrawlOlder(ctx, of, crawl.RecrawlProgress{}, func(p crawl.RecrawlProgress) {
 			pending = p.Pending
@@ -183,11 +183,11 @@ func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 		}
 		pages := explain.Count(int64(pending), "page")
 		if r.Into == "" {
-			return r.told(ctx, e, store, run.Name, pending, fmt.Sprintf("Run %s fetches %s again.", run.Name, pages))
+			return r.reportPending(ctx, e, store, run.Name, pending, fmt.Sprintf("Run %s fetches %s again.", run.Name, pages))
 		}
-		says := fmt.Sprintf("Run %s fetches %s of run %s again.", r.Into, pages, run.Name)
-		answer := command.Answer{JSON: r.JSON}
-		return answer.Tell(e, command.Change{Did: "pending", Run: r.Into, Count: new(int64(pending)), Says: says})
+		message := fmt.Sprintf("Run %s fetches %s of run %s again.", r.Into, pages, run.Name)
+		answer := command.ChangePrinter{JSON: r.JSON}
+		return answer.Print(e, command.Change{Action: "pending", Run: r.Into, Count: new(int64(pending)), Message: message})
 	})
 	if err != nil || r.Into == "" || pending == 0 {
 		return err
@@ -196,59 +196,59 @@ func (r *RecrawlCmd) older(ctx context.Context, e *command.Env) error {
 }
 
 // crawl fetches the pending pages, by the Mosey that holds the data directory if one runs.
-func (r *RecrawlCmd) crawl(ctx context.Context, e *command.Env, again *CrawlCmd) (err error) {
-	again.FetchFlags, again.For, again.JSON, again.Detach = r.FetchFlags, r.For, r.JSON, r.Detach
-	if !again.Detach && e.Environ.Get("DATABASE_URL") == "" {
-		if _, again.Detach, err = command.RunningMosey(e); err != nil {
+func (r *RecrawlCmd) crawl(ctx context.Context, e *command.Env, crawlCmd *CrawlCmd) (err error) {
+	crawlCmd.FetchFlags, crawlCmd.For, crawlCmd.JSON, crawlCmd.Detach = r.FetchFlags, r.For, r.JSON, r.Detach
+	if !crawlCmd.Detach && e.Environ.Get("DATABASE_URL") == "" {
+		if _, crawlCmd.Detach, err = command.RunningMosey(e); err != nil {
 			return err
 		}
 	}
-	if err := again.validate(); err != nil {
+	if err := crawlCmd.validate(); err != nil {
 		return err
 	}
-	return again.Run(ctx, e)
+	return crawlCmd.Run(ctx, e)
 }
 
 // ParseDays parses a duration that may be in days.
 func ParseDays(text string) (time.Duration, error) {
-	const most = 1<<15 - 1
-	days, span, ok := show.ParseAge(text, most)
+	const maxDays = 1<<15 - 1
+	days, span, ok := show.ParseAge(text, maxDays)
 	if !ok {
 		return 0, errors.New("want a number and a unit, such as 30d or 12h")
 	}
 	return time.Duration(days)*24*time.Hour + span, nil
 }
 
-// outdated counts the pages read by an older extractor, and fetches them.
-func (r *RecrawlCmd) outdated(ctx context.Context, e *command.Env) error {
+// recrawlOutdated counts the pages read by an older extractor, and fetches them.
+func (r *RecrawlCmd) recrawlOutdated(ctx context.Context, e *command.Env) error {
 	r.Run_ = cmp.Or(r.Run_, "outdated-"+time.Now().UTC().Format(time.DateOnly))
-	again := &CrawlCmd{
+	crawlCmd := &CrawlCmd{
 		Run_: r.Run_,
 		// the pages alone, whatever their age, unless settings differ
 		RunSettings: r.RunSettings,
 	}
-	again.Settings.MaxDepth = cmp.Or(again.Settings.MaxDepth, new(0))
-	again.Settings.MinRefetch = cmp.Or(again.Settings.MinRefetch, new(settings.Duration(0)))
-	if err := again.validate(); err != nil {
+	crawlCmd.Settings.MaxDepth = cmp.Or(crawlCmd.Settings.MaxDepth, new(0))
+	crawlCmd.Settings.MinRefetch = cmp.Or(crawlCmd.Settings.MinRefetch, new(settings.Duration(0)))
+	if err := crawlCmd.validate(); err != nil {
 		return err
 	}
-	due, err := r.stageOutdated(ctx, e, again)
+	due, err := r.stageOutdated(ctx, e, crawlCmd)
 	if err != nil {
 		return err
 	}
 	if err := r.printOutdated(e, due); err != nil || r.DryRun || due.Pages == 0 {
 		return err
 	}
-	return r.crawl(ctx, e, again)
+	return r.crawl(ctx, e, crawlCmd)
 }
 
 // stageOutdated counts the pages and makes them seeds of the run, except in a dry run.
-func (r *RecrawlCmd) stageOutdated(ctx context.Context, e *command.Env, again *CrawlCmd) (due report.Outdated, err error) {
+func (r *RecrawlCmd) stageOutdated(ctx context.Context, e *command.Env, crawlCmd *CrawlCmd) (due report.OutdatedCounts, err error) {
 	err = command.WithStore(ctx, e, func(store *db.Store) error {
 		if due, err = store.Outdated(ctx, r.Domain); err != nil || r.DryRun || due.Pages == 0 {
 			return err
 		}
-		run, err := store.EnsureRun(ctx, r.Run_, command.Whoami(), again.Settings)
+		run, err := store.EnsureRun(ctx, r.Run_, command.CurrentUser(), crawlCmd.Settings)
 		if err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (r *RecrawlCmd) stageOutdated(ctx context.Context, e *command.Env, again *C
 	return due, err
 }
 
-func (r *RecrawlCmd) printOutdated(e *command.Env, due report.Outdated) error {
+func (r *RecrawlCmd) printOutdated(e *command.Env, due report.OutdatedCounts) error {
 	if r.JSON {
 		return command.PrintJSON(e.Stdout, due)
 	}

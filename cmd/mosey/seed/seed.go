@@ -45,31 +45,31 @@ type Cmd struct {
 	JSON  bool `name:"json" help:"Print one JSON object."`
 }
 
-type seeded struct {
+type seedResult struct {
 	Run string `json:"run"`
-	seeds.Stored
+	seeds.StoreResult
 
-	// Bad counts invalid entries.
-	Bad  int64             `json:"invalid,omitempty"`
-	Took settings.Duration `json:"duration"`
+	// Invalid counts invalid entries.
+	Invalid  int64             `json:"invalid,omitempty"`
+	Duration settings.Duration `json:"duration"`
 }
 
 // Run stores the seeds. Stored seeds stay, however it ends.
 func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
-	inputs, given, err := s.inputs()
+	inputs, urlSeeds, err := s.inputs()
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	out := seeded{Run: s.Run_}
+	out := seedResult{Run: s.Run_}
 	err = command.WithNewStore(ctx, e, func(store *db.Store) error {
 		run, err := s.run(ctx, store)
 		if err != nil {
 			return err
 		}
-		l := &seedLoad{e: e, store: store, run: run, line: command.NewProgressLine(e), began: time.Now()}
-		defer func() { out.Stored, out.Bad = l.stored, l.badAll }()
-		if err := l.add(ctx, seeds.URLs, given); err != nil {
+		l := &seedLoad{e: e, store: store, run: run, line: command.NewProgressLine(e), startedAt: time.Now()}
+		defer func() { out.StoreResult, out.Invalid = l.stored, l.totalBad }()
+		if err := l.add(ctx, seeds.URLs, urlSeeds); err != nil {
 			return err
 		}
 		for _, in := range inputs {
@@ -78,11 +78,11 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 			}
 		}
 		if !s.Start && run.Status == crawl.RunRunning {
-			command.TellRun(ctx, e, store, run, false)
+			command.NotifyRun(ctx, e, store, run, false)
 		}
 		return nil
 	})
-	out.Took = settings.Duration(time.Since(began).Round(time.Millisecond))
+	out.Duration = settings.Duration(time.Since(began).Round(time.Millisecond))
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("stopped after %s; stored seeds are kept, and the same command continues from there",
@@ -96,7 +96,7 @@ func (s *Cmd) Run(ctx context.Context, e *command.Env) error {
 	return s.start(ctx, e)
 }
 
-func (s *Cmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
+func (s *Cmd) inputs() (lists []seedInput, urlSeeds []seeds.Seed, err error) {
 	if err := crawl.ValidateRunName(s.Run_); err != nil {
 		return nil, nil, wiring.Usagef("%w", err)
 	}
@@ -118,16 +118,16 @@ func (s *Cmd) inputs() (lists []seedInput, given []seeds.Seed, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		given = append(given, seed)
+		urlSeeds = append(urlSeeds, seed)
 	}
-	if len(lists)+len(given) == 0 || s.URL != "" {
-		from, err := s.published(source)
+	if len(lists)+len(urlSeeds) == 0 || s.URL != "" {
+		from, err := s.publishedList(source)
 		if err != nil {
 			return nil, nil, err
 		}
 		lists = append(lists, from)
 	}
-	return lists, given, nil
+	return lists, urlSeeds, nil
 }
 
 func seedArgument(arg string, source seeds.Source) (seeds.Seed, error) {
@@ -159,7 +159,7 @@ func (s *Cmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 	if !errors.Is(err, crawl.ErrNotFound) {
 		return run, err
 	}
-	if run, err = store.EnsureRun(ctx, s.Run_, command.Whoami(), settings.Settings{}); err != nil || s.Start {
+	if run, err = store.EnsureRun(ctx, s.Run_, command.CurrentUser(), settings.Settings{}); err != nil || s.Start {
 		return run, err
 	}
 	if _, err := store.StopRun(ctx, run.ID, "seeded, not started yet"); err != nil {
@@ -168,20 +168,20 @@ func (s *Cmd) run(ctx context.Context, store *db.Store) (crawl.Run, error) {
 	return store.Run(ctx, s.Run_)
 }
 
-func (s *Cmd) print(e *command.Env, out seeded) error {
+func (s *Cmd) print(e *command.Env, out seedResult) error {
 	if s.JSON {
 		return command.PrintJSON(e.Stdout, out)
 	}
 	line := fmt.Sprintf("%s added to run %s in %s",
-		explain.Count(int64(out.Added), "seed"), s.Run_, time.Duration(out.Took).Round(time.Second/10))
+		explain.Count(int64(out.Added), "seed"), s.Run_, time.Duration(out.Duration).Round(time.Second/10))
 	if out.Known > 0 {
 		line += fmt.Sprintf(", %d already known", out.Known)
 	}
 	if out.Listed > 0 {
 		line += fmt.Sprintf(", %d excluded by the lists (mosey list show)", out.Listed)
 	}
-	if out.Bad > 0 {
-		line += fmt.Sprintf(", %d invalid", out.Bad)
+	if out.Invalid > 0 {
+		line += fmt.Sprintf(", %d invalid", out.Invalid)
 	}
 	fmt.Fprintln(e.Stdout, line+".")
 	if !s.Start {
@@ -247,9 +247,9 @@ type seedArguments struct {
 }
 
 const (
-	badLinesShown = 5
-	// seedLineMax exceeds any URL that can be canonicalised.
-	seedLineMax = 64 << 10
+	maxBadLines = 5
+	// maxSeedLine exceeds any URL that can be canonicalised.
+	maxSeedLine = 64 << 10
 )
 
 // readSeeds reads the seed arguments. A bad URL as an argument is an error. Bad lines of a file are
@@ -272,9 +272,9 @@ func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
 	switch {
 	case len(args) == 0 || len(list.urls) > 0:
 		return list, nil
-	case list.bad.All > 0:
+	case list.bad.Count > 0:
 		return list, wiring.Usagef("no seeds in the input: %s: want one URL per line, such as https://example.org/",
-			strings.Join(list.bad.Shown, "; "))
+			strings.Join(list.bad.Examples, "; "))
 	default:
 		return list, wiring.Usagef("no seeds in %s: want one URL per line, such as https://example.org/", strings.Join(args, ", "))
 	}
@@ -295,7 +295,7 @@ func parseArgument(arg string) (urls.URL, error) {
 	name, err := command.PageArgument(arg)
 	u := name.Page
 	switch {
-	case !urls.IsBare(arg), errors.Is(err, urls.ErrUserinfo):
+	case !urls.IsSchemeless(arg), errors.Is(err, urls.ErrUserinfo):
 		return u, err
 	case err != nil:
 		return u, wiring.Usagef("seed %q: not a file, and not a URL such as https://example.org/", arg)
@@ -308,7 +308,7 @@ func parseArgument(arg string) (urls.URL, error) {
 // add keeps the absence of a scheme, because the site decides about it.
 func (l *seedArguments) add(raw string, u urls.URL) {
 	text := u.String()
-	if urls.IsBare(raw) {
+	if urls.IsSchemeless(raw) {
 		text = strings.TrimPrefix(text, "https://")
 	}
 	l.urls = append(l.urls, text)
@@ -343,20 +343,20 @@ func refusal(err error) string {
 
 // EachLine calls do for each line of a file, or of stdin if the name is "-". at returns the
 // position, such as seeds.txt:1. Errors name the purpose of the file and the wanted lines.
-func EachLine(what, name string, stdin io.Reader, want string, do func(at func() string, line string)) error {
+func EachLine(purpose, name string, stdin io.Reader, want string, do func(at func() string, line string)) error {
 	r := stdin
 	if name == "-" {
 		name = "standard input"
 	} else {
 		f, err := os.Open(name)
 		if err != nil {
-			return wiring.Usagef("%s file: %w", what, err)
+			return wiring.Usagef("%s file: %w", purpose, err)
 		}
 		defer f.Close()
 		r = f
 	}
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, seedLineMax)
+	lines.Buffer(nil, maxSeedLine)
 	n := 1
 	at := func() string { return fmt.Sprintf("%s:%d", name, n) }
 	for ; lines.Scan(); n++ {
@@ -364,7 +364,7 @@ func EachLine(what, name string, stdin io.Reader, want string, do func(at func()
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return wiring.Usagef("%s: the line is longer than %d bytes: want %s", at(), seedLineMax, want)
+		return wiring.Usagef("%s: the line is longer than %d bytes: want %s", at(), maxSeedLine, want)
 	case err != nil:
 		return wiring.Usagef("%s: %w", name, err)
 	}
@@ -373,13 +373,13 @@ func EachLine(what, name string, stdin io.Reader, want string, do func(at func()
 
 // BadLines are the first unreadable lines, and the number of all.
 type BadLines struct {
-	Shown []string
-	All   int
+	Examples []string
+	Count    int
 }
 
 // Add counts a line.
 func (b *BadLines) Add(line string) {
-	if b.All++; b.All <= badLinesShown {
-		b.Shown = append(b.Shown, line)
+	if b.Count++; b.Count <= maxBadLines {
+		b.Examples = append(b.Examples, line)
 	}
 }

@@ -29,9 +29,9 @@ func TestReadSeeds(t *testing.T) {
 			"example.org/", "www.example.co.uk/blog", "192.0.2.7/",
 			"a.example/", "b.example:8443/c", "http://d.example/", "f.example/",
 		}, list.urls, "the scheme is left to the site")
-		require.Len(t, list.bad.Shown, 1)
-		require.Contains(t, list.bad.Shown[0], file+":4 skipped: ")
-		require.NotContains(t, list.bad.Shown[0], "secret")
+		require.Len(t, list.bad.Examples, 1)
+		require.Contains(t, list.bad.Examples[0], file+":4 skipped: ")
+		require.NotContains(t, list.bad.Examples[0], "secret")
 	})
 
 	t.Run("AreReadFromAllPlacesAndBadLinesSkipped", func(t *testing.T) {
@@ -40,9 +40,9 @@ func TestReadSeeds(t *testing.T) {
 		list, err := readSeeds([]string{page, file, "-"}, strings.NewReader("https://c.example/#top\n"))
 		require.NoError(t, err)
 		require.Equal(t, []string{page, "https://b.example/", "https://c.example/"}, list.urls)
-		require.Equal(t, 6, list.bad.All)
-		require.Len(t, list.bad.Shown, 5)
-		require.Contains(t, list.bad.Shown[0], file+":4 skipped: ")
+		require.Equal(t, 6, list.bad.Count)
+		require.Len(t, list.bad.Examples, 5)
+		require.Contains(t, list.bad.Examples[0], file+":4 skipped: ")
 	})
 
 	t.Run("ForAResumedRunNeedNotBeGiven", func(t *testing.T) {

@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	jsonEvery  = 2 * time.Second
-	waitsDrawn = 4
+	jsonInterval  = 2 * time.Second
+	maxWaitsDrawn = 4
 )
 
 // view shows a crawl: live on a terminal, as plain lines elsewhere, as JSON on request.
 type view struct {
-	mu       sync.Mutex
-	e        *command.Env
-	json     bool
-	at       addresses
-	began    time.Time
-	drawn    int // lines on the terminal to draw over
-	printed  time.Time
-	rate     command.Rate
-	last     int64         // requests on the last plain line, including images; -1 at first
-	before   report.Totals // totals of earlier calls
-	finished bool
+	mu            sync.Mutex
+	e             *command.Env
+	json          bool
+	addresses     addresses
+	startedAt     time.Time
+	drawnLines    int // lines on the terminal to draw over
+	printedAt     time.Time
+	rate          command.Rate
+	last          int64         // requests on the last plain line, including images; -1 at first
+	earlierTotals report.Totals // totals of earlier calls
+	finished      bool
 }
 
 func newView(e *command.Env, asJSON bool) *view {
-	return &view{e: e, json: asJSON, began: time.Now(), last: -1}
+	return &view{e: e, json: asJSON, startedAt: time.Now(), last: -1}
 }
 
 func (v *view) note(s string) {
@@ -65,11 +65,11 @@ type addresses struct {
 	temporal, metrics string
 }
 
-// begin shows the run. before has the totals of earlier calls.
+// begin shows the run. earlierTotals has the totals of earlier calls.
 func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Progress, detached bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.at, v.before = at, before.Totals
+	v.addresses, v.earlierTotals = at, before.Totals
 	if v.json {
 		v.emit(map[string]any{
 			"event": "started", "run": run.Name, "seeds": seeds, "settings": run.Settings,
@@ -81,7 +81,7 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Progr
 		fmt.Fprintln(v.e.Stdout, line)
 	}
 	if at.web != nil {
-		fmt.Fprintf(v.e.Stdout, "Web page: %s\n", at.web.SignedIn("/runs/"+url.PathEscape(run.Name)))
+		fmt.Fprintf(v.e.Stdout, "Web page: %s\n", at.web.SignInURL("/runs/"+url.PathEscape(run.Name)))
 	}
 	if at.temporal != "" {
 		fmt.Fprintf(v.e.Stdout, "Temporal UI: %s\n", at.temporal)
@@ -94,47 +94,47 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Progr
 // plan describes a crawl before it starts. It reports a missing limit, because a default limit
 // would end a run unseen.
 func plan(run crawl.Run, seeds int, before report.Progress, detached bool) []string {
-	set, usual := run.Settings, settings.Settings{}.WithDefaults()
+	set, defaults := run.Settings, settings.Settings{}.WithDefaults()
 	begun := fmt.Sprintf("Run %s: %s", run.Name, explain.Count(int64(seeds), "seed"))
 	if seeds == 0 && before.Attempts()+before.Pending > 0 {
 		begun = fmt.Sprintf("Resuming %s: %s done, %d pending", run.Name, explain.Count(before.Success, "page"), before.Pending)
 	}
 	lines := []string{fmt.Sprintf("%s, delay %s, scope %s", begun, set.Delay, *set.Scope)}
-	var others []string
+	var changed []string
 	for _, s := range settings.All() {
-		if value := s.Of(set); value != s.Of(usual) && s.Name != "delay" && s.Name != "scope" {
-			others = append(others, s.Name+"="+explain.OneLine(value))
+		if value := s.ValueText(set); value != s.ValueText(defaults) && s.Name != "delay" && s.Name != "scope" {
+			changed = append(changed, s.Name+"="+explain.OneLine(value))
 		}
 	}
-	if len(others) > 0 {
-		lines = append(lines, "Settings: "+strings.Join(others, " "))
+	if len(changed) > 0 {
+		lines = append(lines, "Settings: "+strings.Join(changed, " "))
 	}
-	last := "Ctrl-C stops the run; data is kept."
+	lastLine := "Ctrl-C stops the run; data is kept."
 	if detached {
-		last = "Ctrl-C ends this command; the run continues."
+		lastLine = "Ctrl-C ends this command; the run continues."
 	}
 	if *set.MaxPages < 0 {
-		last = "No page limit (--max-pages N sets one). " + last
+		lastLine = "No page limit (--max-pages N sets one). " + lastLine
 	}
-	return append(lines, last)
+	return append(lines, lastLine)
 }
 
 // progress shows the progress, as often as suits the medium.
 func (v *view) progress(p report.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now, call := time.Now(), p.Since(v.before)
+	now, call := time.Now(), p.Since(v.earlierTotals)
 	v.rate.Add(now, call.Requests())
 	switch {
 	case v.json:
-		if now.Sub(v.printed) >= jsonEvery {
-			v.printed = now
+		if now.Sub(v.printedAt) >= jsonInterval {
+			v.printedAt = now
 			v.emit(Event{Event: "progress", Progress: p, Call: call, PagesPerSecond: v.rate.PerSecond()})
 		}
 	case v.e.Terminal:
 		v.draw(p, call, now)
-	case now.Sub(v.printed) >= command.PlainEvery:
-		v.printed = now
+	case now.Sub(v.printedAt) >= command.PlainInterval:
+		v.printedAt = now
 		fmt.Fprintln(v.e.Stdout, v.line(p, call))
 	}
 }
@@ -145,10 +145,10 @@ func (v *view) end(p report.Progress) {
 	v.clear()
 	v.finished = true
 	if v.json {
-		v.emit(Event{Event: "summary", Progress: p, Settings: &p.Settings, Call: p.Since(v.before), PagesPerSecond: v.rate.Overall()})
+		v.emit(Event{Event: "summary", Progress: p, Settings: &p.Settings, Call: p.Since(v.earlierTotals), PagesPerSecond: v.rate.Overall()})
 		return
 	}
-	fmt.Fprint(v.e.Stdout, explain.Summary(p, p.Since(v.before), time.Since(v.began)))
+	fmt.Fprint(v.e.Stdout, explain.Summary(p, p.Since(v.earlierTotals), time.Since(v.startedAt)))
 }
 
 func (v *view) close() {
@@ -176,25 +176,25 @@ func (v *view) emit(x any) {
 
 func (v *view) line(p report.Progress, call report.Totals) string {
 	text := fmt.Sprintf("%s  %s, %s (%.1f/s), %s active, %d pending, %d in flight; %s",
-		time.Since(v.began).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"),
+		time.Since(v.startedAt).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"),
 		v.rate.PerSecond(),
 		explain.Count(p.Active, "domain"), p.Pending, p.InFlight, explain.Tally(call))
 	if len(p.Outages) > 0 {
 		text += "; the network " + explain.Outage(p.Outages[0], time.Local)
 	}
-	asked := call.Requests() + call.ImagesAsked
-	if asked == v.last && len(p.Waiting) > 0 { // if nothing moves, show the reasons
+	requests := call.Requests() + call.ImageRequests
+	if requests == v.last && len(p.Waiting) > 0 { // if nothing moves, show the reasons
 		text += "; waiting: " + explain.Wait(p.Waiting[0], time.Now())
 	}
-	v.last = asked
+	v.last = requests
 	return text
 }
 
 func (v *view) clear() {
-	if v.drawn > 0 {
+	if v.drawnLines > 0 {
 		// to the first column, because a terminal echoes ^C
-		fmt.Fprintf(wiring.Raw(v.e.Stdout), "\r\x1b[%dA\x1b[J", v.drawn)
-		v.drawn = 0
+		fmt.Fprintf(wiring.Raw(v.e.Stdout), "\r\x1b[%dA\x1b[J", v.drawnLines)
+		v.drawnLines = 0
 	}
 }
 
@@ -203,7 +203,7 @@ const labelWidth = 9
 func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	lines := []string{
 		fmt.Sprintf("%-8s %s, %s, %.1f requests/s, %s",
-			time.Since(v.began).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"),
+			time.Since(v.startedAt).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"),
 			v.rate.PerSecond(), explain.Size(call.Bytes)),
 		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
 			"domains", p.Active, p.Domains, explain.Count(p.Pending, "page"), p.InFlight, p.Deferred),
@@ -212,10 +212,10 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	if images := explain.ImageTotals(call); images != "" {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "images", images))
 	}
-	if v.before.Attempts() > 0 {
+	if v.earlierTotals.Attempts() > 0 {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", explain.WholeRun(p.Totals)))
 	}
-	for _, w := range p.Waiting[:min(len(p.Waiting), waitsDrawn)] {
+	for _, w := range p.Waiting[:min(len(p.Waiting), maxWaitsDrawn)] {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", explain.Wait(w, now)))
 	}
 	for _, o := range p.Outages {
@@ -224,18 +224,18 @@ func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
 	if p.Limited != nil {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "workers", explain.Limited(*p.Limited)))
 	}
-	if address := v.at.web.Address(); address != "" {
+	if address := v.addresses.web.Address(); address != "" {
 		lines = append(lines, fmt.Sprintf("%-8s %s", "page", address))
 	}
-	if v.at.temporal != "" {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.at.temporal))
+	if v.addresses.temporal != "" {
+		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.addresses.temporal))
 	}
 	v.clear()
 	for _, l := range lines {
 		// a line broken by the terminal would tear the view
 		for _, part := range command.Wrap(l, command.TerminalWidth(v.e.Stdout), labelWidth) {
 			fmt.Fprintln(v.e.Stdout, part)
-			v.drawn++
+			v.drawnLines++
 		}
 	}
 }

@@ -50,10 +50,10 @@ func TestPlan(t *testing.T) {
 func waiting(pages int64) report.Progress {
 	p := report.Progress{
 		Run:    crawl.Run{Name: "small-web", Status: crawl.RunRunning},
-		Totals: report.Totals{Success: pages, Asked: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
+		Totals: report.Totals{Success: pages, RequestCount: pages, Bytes: 1500}, Domains: 10, Active: 1, Pending: 1,
 	}
 	for range 10 {
-		p.Waiting = append(p.Waiting, report.Waiting{
+		p.Waiting = append(p.Waiting, report.WaitingDomain{
 			Domain: strings.Repeat("long.", 20) + "example", Reason: reasons.Delay, Until: time.Now().Add(time.Hour),
 		})
 	}
@@ -85,7 +85,7 @@ func TestView(t *testing.T) {
 		output.ContainsOnSameLine(t, first, "1 page, 1 request, 0.0 requests/s, 1.5 kB")
 		output.ContainsOnSameLine(t, first, "domains  1 active of 10 found; 1 page pending, 0 in flight, 0 deferred")
 		output.ContainsOnSameLine(t, first, "ui       http://127.0.0.1:8233")
-		require.Equal(t, waitsDrawn, strings.Count(first, "waiting  "))
+		require.Equal(t, maxWaitsDrawn, strings.Count(first, "waiting  "))
 		for line := range strings.Lines(first) {
 			require.LessOrEqual(t, len([]rune(line)), 80, line)
 		}
@@ -107,7 +107,7 @@ func TestView(t *testing.T) {
 		output.ContainsOnSameLine(t, stdout.String(), "1 page, 1 request (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
 		require.NotContains(t, stdout.String(), "2 success", "it is too early for another line")
 		require.NotContains(t, stdout.String(), "waiting: ", "something moves")
-		v.printed = time.Time{}
+		v.printedAt = time.Time{}
 		v.progress(waiting(1))
 		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
 	})
@@ -115,15 +115,15 @@ func TestView(t *testing.T) {
 	t.Run("HasImagesWhereThereAreSome", func(t *testing.T) {
 		t.Parallel()
 		p := waiting(1)
-		p.ImagesFound, p.ImagesAsked, p.ImagesStored = 33, 21, 16
+		p.ImagesFound, p.ImageRequests, p.ImagesStored = 33, 21, 16
 		v, stdout, _ := newTestView(t, true, false)
 		v.progress(p)
 		output.ContainsOnSameLine(t, stdout.String(), "images   named 33 times, 21 requests, 16 recorded")
 		v, stdout, _ = newTestView(t, false, false)
 		v.progress(p)
 		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; images: named 33 times, 21 requests, 16 recorded\n")
-		v.printed = time.Time{}
-		p.ImagesAsked++
+		v.printedAt = time.Time{}
+		p.ImageRequests++
 		v.progress(p)
 		require.NotContains(t, stdout.String(), "waiting: ", "an image moves, too")
 	})
@@ -169,12 +169,12 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", explain.Summary(p, p.Totals, took))
 
 	p.Detail = &report.Detail{
-		Troubled: []report.Troubled{
-			{Name: "b.example", State: report.TroubledDeferred, Reason: "retry-after", Until: until},
-			{Name: "https://c.example", Domain: "c.example", State: report.TroubledRobots, Reason: "answered 500", Until: until},
+		Obstacles: []report.Obstacle{
+			{Name: "b.example", State: report.ObstacleDeferred, Reason: "retry-after", Until: until},
+			{Name: "https://c.example", Domain: "c.example", State: report.ObstacleRobots, Reason: "answered 500", Until: until},
 		},
-		TroubledTotal: 7,
-		Forbidden: []report.Forbidden{{Domain: "d.example", Control: crawl.Control{
+		ObstacleTotal: 7,
+		Forbidden: []report.ForbiddenDomain{{Domain: "d.example", Control: crawl.Control{
 			Type: crawl.ControlPause, Reason: "a quiet night", SetBy: "ann", SetAt: until,
 		}}},
 		ForbiddenTotal:  1,
@@ -184,13 +184,13 @@ func TestSummary(t *testing.T) {
 		"  b.example is deferred until "+explain.Stamp(until)+": retry-after\n"+
 		"  https://c.example: robots.txt is unreachable. Mosey requests it again from "+explain.Stamp(until)+
 		" on, or at once after mosey retry c.example: answered 500\n"+
-		"  and 5 more: mosey status small-web names them\n"+
-		"  d.example: it is paused: set by ann on "+explain.Stamp(until)+": a quiet night\n"+
+		"  and 5 more: mosey status small-web lists them\n"+
+		"  d.example: paused: set by ann on "+explain.Stamp(until)+": a quiet night\n"+
 		"  e.example: its publisher forbids following links (nofollow) on every page read; mosey why URL shows the source\n",
 		explain.Summary(p, p.Totals, took))
 
 	p.Detail, p.Pending = nil, 0
-	before := report.Totals{Success: 1, Asked: 1, Bytes: 500, Skipped: 1, Skips: map[reasons.Reason]int64{reasons.Trap: 1}}
+	before := report.Totals{Success: 1, RequestCount: 1, Bytes: 500, Skipped: 1, Skips: map[reasons.Reason]int64{reasons.Trap: 1}}
 	p.Skipped, p.BlockedRobots = 6, 2
 	p.Skips = map[reasons.Reason]int64{reasons.Trap: 1, reasons.MinRefetch: 3, reasons.Fresh: 2}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 2 requests, 1.0 kB\n"+
@@ -201,9 +201,9 @@ func TestSummary(t *testing.T) {
 		"  all calls: 3 pages, 3 requests, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
 		explain.Summary(p, p.Since(before), took))
 
-	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImagesAsked, p.ImagesStored = 0, 0, 33, 21, 16
+	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImageRequests, p.ImagesStored = 0, 0, 33, 21, 16
 	p.Skips = map[reasons.Reason]int64{reasons.ImageBudget: 12, reasons.ImagesOff: 1}
-	before = report.Totals{Success: 2, Asked: 2, Bytes: 500, ImagesFound: 3, ImagesAsked: 20}
+	before = report.Totals{Success: 2, RequestCount: 2, Bytes: 500, ImagesFound: 3, ImageRequests: 20}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1 request, 1.0 kB\n"+
 		"  1 success\n"+
 		"  images: named 30 times, 1 request, 16 recorded\n"+
@@ -216,7 +216,7 @@ func TestSummary(t *testing.T) {
 func TestWaitLine(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	w := report.Waiting{Domain: "a.example", Reason: reasons.Delay, Until: now.Add(time.Second)}
+	w := report.WaitingDomain{Domain: "a.example", Reason: reasons.Delay, Until: now.Add(time.Second)}
 	require.Equal(t, "a.example for 1s (delay)", explain.Wait(w, now))
 	require.Equal(t, "a.example may be requested now", explain.Wait(w, now.Add(time.Second)))
 	w.InFlight = true

@@ -25,7 +25,7 @@ func TestAwaitEndReturnsWhenTheRunHasEnded(t *testing.T) {
 	select {
 	case <-ended:
 		require.Fail(t, "the run has not ended")
-	case <-time.After(3 * endEvery): // it has looked
+	case <-time.After(3 * endPollInterval): // it has looked
 	}
 	_, err = store.ChangeRun(t.Context(), run.Name, crawl.RunChange{Action: crawl.ChangeStop, SetBy: "a test", Reason: "over"})
 	require.NoError(t, err)

@@ -38,20 +38,20 @@ type DomainsCmd struct {
 	JSON   bool    `name:"json" help:"Print one JSON object per line."`
 }
 
-const domainsMost = 1_000_000
+const maxDomains = 1_000_000
 
 // Run prints the domains.
 func (d *DomainsCmd) Run(ctx context.Context, e *command.Env) error {
 	query := report.DomainQuery{
 		Status: crawl.DomainStatus(d.Status), Source: d.Source, Errors: d.Errors, Rank: d.Rank, Due: d.Due,
-		Language: d.Lang, Waits: reasons.Reason(d.Waits),
+		Language: d.Lang, WaitReason: reasons.Reason(d.Waits),
 		Sort: d.Sort, Limit: d.Limit,
 	}
 	if err := query.Check(); err != nil {
 		return wiring.Usagef("--%w", err)
 	}
-	if d.Limit < 1 || d.Limit > domainsMost {
-		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, domainsMost)
+	if d.Limit < 1 || d.Limit > maxDomains {
+		return wiring.Usagef("--limit %d: want 1 to %d", d.Limit, maxDomains)
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		all, err := store.Domains(ctx, query)
@@ -65,14 +65,14 @@ func (d *DomainsCmd) Run(ctx context.Context, e *command.Env) error {
 			fmt.Fprintln(e.Stderr, "No matching domains.")
 			return nil
 		}
-		counts, about, err := store.DomainsByStatus(ctx)
+		counts, estimate, err := store.DomainsByStatus(ctx)
 		if err != nil {
 			return err
 		}
 		if err := printListing(e, all); err != nil {
 			return err
 		}
-		fmt.Fprintln(e.Stdout, explain.Domains(counts, about))
+		fmt.Fprintln(e.Stdout, explain.Domains(counts, estimate))
 		return nil
 	})
 }
@@ -81,15 +81,15 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tRECENT ERRORS\tRESPONSE TIME\tLAST CRAWLED\tREASON")
 	for _, d := range all {
-		rank, errs, took := "-", "-", "-"
+		rank, errs, response := "-", "-", "-"
 		if d.Rank > 0 {
 			rank = strconv.Itoa(d.Rank)
 		}
 		if d.ErrorRate != nil {
-			errs, took = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
+			errs, response = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
 		}
 		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n",
-			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, took,
+			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, response,
 			command.StampOrDash(d.Last), explain.OneLine(d.Reason))
 	}
 	return command.Flush(t)
@@ -110,13 +110,13 @@ func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		rep, err := store.Domain(ctx, name)
 		if errors.Is(err, crawl.ErrNotFound) {
-			return wiring.Usagef("domain %s is "+explain.NotKnown, name)
+			return wiring.Usagef("domain %s is "+explain.UnknownPage, name)
 		}
 		if err != nil {
 			return err
 		}
 		rep.UI = command.WorkflowURL(e, crawl.DomainWorkflowID(name))
-		return command.Show(e, d.JSON, rep, printDomain)
+		return command.PrintResult(e, d.JSON, rep, printDomain)
 	})
 }
 
@@ -125,22 +125,22 @@ func printDomain(w io.Writer, r report.Domain) error {
 	row := command.RowTo(t)
 	row("domain", "%s", r.Domain)
 	row("status", "%s %s", r.Status, r.Reason)
-	for _, c := range explain.Telling(r.Controls) {
+	for _, c := range explain.EffectiveControls(r.Controls) {
 		row("control", "%s", explain.Control(c, time.Local))
 	}
 	if r.Forgotten != nil {
-		row("forgotten", "%s", explain.Forgotten(*r.Forgotten, time.Local))
+		row("forgotten", "%s", explain.ErasureSummary(*r.Forgotten, time.Local))
 	}
 	if r.Moved != nil {
-		row("history", "%s", explain.Moved(*r.Moved, time.Local))
+		row("history", "%s", explain.MovedHistory(*r.Moved, time.Local))
 	}
 	if !r.DeferredUntil.IsZero() {
 		row("deferred until", "%s", explain.Stamp(r.DeferredUntil))
 	}
-	if left := time.Until(r.SlotFree); left > 0 && r.SlotReason == reasons.InFlight {
+	if wait := time.Until(r.SlotFree); wait > 0 && r.SlotReason == reasons.InFlight {
 		row("next request", "in flight, ends by %s at the latest", explain.Stamp(r.SlotFree))
-	} else if left > 0 {
-		row("next request", "not before %s, in %s (%s)", explain.Stamp(r.SlotFree), left.Round(100*time.Millisecond), r.SlotReason)
+	} else if wait > 0 {
+		row("next request", "not before %s, in %s (%s)", explain.Stamp(r.SlotFree), wait.Round(100*time.Millisecond), r.SlotReason)
 	}
 	row("health", "%s", politeness.Describe(r.Health))
 	if r.Claimed != "" {
@@ -205,19 +205,19 @@ type RankCmd struct {
 	JSON bool `name:"json" help:"Print one JSON object."`
 }
 
-const rankTop = 100_000
+const maxRankTop = 100_000
 
-type ranked struct {
+type rankResult struct {
 	report.Ranks
 
-	Took settings.Duration    `json:"duration"`
-	Top  []crawl.RankedDomain `json:"top"`
+	Duration settings.Duration    `json:"duration"`
+	Top      []crawl.RankedDomain `json:"top"`
 }
 
 // Run ranks, and shows the best domains.
 func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
-	if c.Top < 0 || c.Top > rankTop {
-		return wiring.Usagef("--top %d: want 0 to %d", c.Top, rankTop)
+	if c.Top < 0 || c.Top > maxRankTop {
+		return wiring.Usagef("--top %d: want 0 to %d", c.Top, maxRankTop)
 	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		began := time.Now()
@@ -226,17 +226,17 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 		if err := (&keywords.Writer{Store: store, Logger: e.NewLogger(e.Stderr, slog.LevelWarn)}).Write(ctx); err != nil {
 			return err
 		}
-		told := func(r report.Ranks) {
+		showProgress := func(r report.Ranks) {
 			line.Show(func(time.Time) string {
-				if r.Of == 0 {
+				if r.Total == 0 {
 					return fmt.Sprintf("%s: %d", r.Step, r.Done)
 				}
-				return fmt.Sprintf("%s: %d of %d", r.Step, r.Done, r.Of)
+				return fmt.Sprintf("%s: %d of %d", r.Step, r.Done, r.Total)
 			})
 		}
-		rep, err := recount(ctx, store, told)
+		rep, err := recount(ctx, store, showProgress)
 		if err == nil {
-			rep, err = search.Rank(ctx, store, told)
+			rep, err = search.Rank(ctx, store, showProgress)
 		}
 		line.Clear()
 		switch {
@@ -245,15 +245,15 @@ func (c *RankCmd) Run(ctx context.Context, e *command.Env) error {
 		case err != nil:
 			return err
 		}
-		out := ranked{Ranks: rep, Took: settings.Duration(time.Since(began).Round(time.Millisecond))}
+		out := rankResult{Ranks: rep, Duration: settings.Duration(time.Since(began).Round(time.Millisecond))}
 		if out.Top, err = store.BestDomains(ctx, c.Top); err != nil {
 			return err
 		}
-		return command.Show(e, c.JSON, out, printRanks)
+		return command.PrintResult(e, c.JSON, out, printRanks)
 	})
 }
 
-func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep report.Ranks, err error) {
+func recount(ctx context.Context, store *db.Store, showProgress func(report.Ranks)) (rep report.Ranks, err error) {
 	for _, s := range []struct {
 		name string
 		do   func(context.Context, func(int64)) error
@@ -265,7 +265,7 @@ func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep
 		rep.Step = s.name
 		err := s.do(ctx, func(n int64) {
 			rep.Done = n
-			told(rep)
+			showProgress(rep)
 		})
 		if err != nil {
 			return rep, err
@@ -274,15 +274,15 @@ func recount(ctx context.Context, store *db.Store, told func(report.Ranks)) (rep
 	return rep, nil
 }
 
-func printRanks(w io.Writer, r ranked) error {
+func printRanks(w io.Writer, r rankResult) error {
 	fmt.Fprintf(w, "%s between %s to %s, in %s.\n",
-		explain.Count(r.Links, "link"), explain.Count(r.Domains, "domain"), explain.Count(r.Pages, "page"), r.Took)
+		explain.Count(r.Links, "link"), explain.Count(r.Domains, "domain"), explain.Count(r.Pages, "page"), r.Duration)
 	if r.Links == 0 {
 		fmt.Fprintln(w, "No parsed page links to another domain, so no ranks were computed.")
 		return nil
 	}
 	fmt.Fprintf(w, "Changed: %s, the priority of %s, the anchors of %s.\n",
-		explain.Count(r.Changed, "score"), explain.Count(r.Moved, "page"), explain.Count(r.Called, "page"))
+		explain.Count(r.Changed, "score"), explain.Count(r.Reprioritized, "page"), explain.Count(r.AnchorsChanged, "page"))
 	if len(r.Top) == 0 {
 		return nil
 	}

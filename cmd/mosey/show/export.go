@@ -24,7 +24,7 @@ import (
 
 // ExportCmd writes rows to files.
 type ExportCmd struct {
-	What        string `arg:"" name:"pages|links|crawls|domains|images|provenance" help:"Kind of rows to export."`
+	Table       string `arg:"" name:"pages|links|crawls|domains|images|provenance" help:"Kind of rows to export."`
 	Out         string `required:"" help:"Target: a file, a directory (it exists, or ends in /) for files of a bounded size, or - for standard output. Only an export to a directory can be resumed, by the same command." placeholder:"FILE|DIR|-"`
 	Format      string `help:"Format: parquet, jsonl or csv. Default: the extension of the file; parquet in a directory." placeholder:"FORMAT"`
 	Domain      string `help:"Only rows of this domain. Links and images are selected by the domain of their page." placeholder:"DOMAIN"`
@@ -61,7 +61,7 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	return with(ctx, e, func(store *db.Store) error {
 		if c.Move {
-			if err := store.MayMove(ctx); err != nil {
+			if err := store.CheckMoveRights(ctx); err != nil {
 				return wiring.Usagef("--move: %w", err)
 			}
 		}
@@ -69,9 +69,9 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 		if x.Filter.RunID, err = command.RunID(ctx, store, c.Run_); err != nil {
 			return err
 		}
-		view := &exportView{ProgressLine: command.NewProgressLine(e), what: c.What, began: time.Now()}
-		view.rate.Add(view.began, 0)
-		x.Watch = view.progress
+		view := &exportView{ProgressLine: command.NewProgressLine(e), label: c.Table, startedAt: time.Now()}
+		view.rate.Add(view.startedAt, 0)
+		x.OnProgress = view.progress
 		p, err := c.write(ctx, e, x, store)
 		view.Clear()
 		switch {
@@ -87,9 +87,9 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
-	x = &export.Export{Kind: export.Table(c.What), Format: export.Format(c.Format), Force: c.Force, Asked: map[string]string{}}
+	x = &export.Export{Kind: export.Table(c.Table), Format: export.Format(c.Format), Force: c.Force, FilterArgs: map[string]string{}}
 	if !slices.Contains(export.Tables(), x.Kind) {
-		return nil, wiring.Usagef("export %q: want %s", c.What, command.OrList(export.Tables()))
+		return nil, wiring.Usagef("export %q: want %s", c.Table, command.OrList(export.Tables()))
 	}
 	if c.Out == "" {
 		return nil, wiring.Usagef("--out is empty: give a file, a directory, or - for standard output")
@@ -100,10 +100,10 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	if x.Filter.Domain, err = command.DomainFlag(c.Domain); err != nil {
 		return nil, err
 	}
-	if x.Filter.Since, err = parseWhen("--since", c.Since, now); err != nil {
+	if x.Filter.Since, err = parseSince("--since", c.Since, now); err != nil {
 		return nil, err
 	}
-	if x.Filter.Before, err = parseWhen("--before", c.Before, now); err != nil {
+	if x.Filter.Before, err = parseSince("--before", c.Before, now); err != nil {
 		return nil, err
 	}
 	if c.Before != "" && x.Kind != export.Crawls {
@@ -139,7 +139,7 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 		"--outcome": c.Outcome,
 	} {
 		if value != "" {
-			x.Asked[name] = value
+			x.FilterArgs[name] = value
 		}
 	}
 	if c.Move {
@@ -148,14 +148,14 @@ func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
 	return x, nil
 }
 
-// movedLast is the least age of moved crawls: rates and averages are computed from later ones.
-const movedLast = 7 * 24 * time.Hour
+// minMoveAge is the least age of moved crawls: rates and averages are computed from later ones.
+const minMoveAge = 7 * 24 * time.Hour
 
 func (c *ExportCmd) move(x *export.Export, now time.Time) error {
 	switch {
 	case x.Kind != export.Crawls:
 		return wiring.Usagef("--move: %s are needed in the database; move crawls", x.Kind)
-	case x.Filter.Before.IsZero() || x.Filter.Before.After(now.Add(-movedLast)):
+	case x.Filter.Before.IsZero() || x.Filter.Before.After(now.Add(-minMoveAge)):
 		return wiring.Usagef("--move: recent crawls are needed in the database; add --before with a week ago or earlier, such as 365d")
 	case x.Filter.Domain != "" || c.Since != "" || c.Run_ != "" || c.Outcome != "":
 		return wiring.Usagef("--move moves the whole history: leave out --domain, --since, --run and --outcome")
@@ -164,7 +164,7 @@ func (c *ExportCmd) move(x *export.Export, now time.Time) error {
 	case !c.directory() || x.Format != export.Parquet:
 		return wiring.Usagef("--move needs Parquet files in a directory, to verify them before it deletes crawls: add --out DIR/")
 	}
-	x.Filter.Movable, x.Asked["--move"] = true, "on"
+	x.Filter.Movable, x.FilterArgs["--move"] = true, "on"
 	return nil
 }
 
@@ -226,12 +226,12 @@ func (c *ExportCmd) stopped(p export.Progress) error {
 	switch {
 	case p.Moved > 0:
 		return fmt.Errorf("stopped: %s has all %s, and %d are deleted from the database; the same command deletes the others",
-			c.Out, c.What, p.Moved)
+			c.Out, c.Table, p.Moved)
 	case c.directory():
 		return fmt.Errorf("stopped: %s has %d %s in %s; the same command resumes the export",
-			c.Out, rows, c.What, explain.Count(int64(p.Before.Files+p.Files), "file"))
+			c.Out, rows, c.Table, explain.Count(int64(p.Before.Files+p.Files), "file"))
 	case c.Out == stdoutName:
-		return fmt.Errorf("stopped after %d %s", rows, c.What)
+		return fmt.Errorf("stopped after %d %s", rows, c.Table)
 	}
 	return fmt.Errorf("stopped: %s is not written; an export with --out DIR/ can be resumed", c.Out)
 }
@@ -239,29 +239,29 @@ func (c *ExportCmd) stopped(p export.Progress) error {
 type exportView struct {
 	*command.ProgressLine
 
-	what  string
-	rate  command.Rate
-	began time.Time
+	label     string
+	rate      command.Rate
+	startedAt time.Time
 }
 
 func (v *exportView) progress(p export.Progress) {
 	v.Show(func(now time.Time) string {
 		v.rate.Add(now, p.Rows+p.Moved)
 		if p.Moved > 0 {
-			return fmt.Sprintf("%d exported %s deleted, %.0f per second", p.Moved, v.what, v.rate.PerSecond())
+			return fmt.Sprintf("%d exported %s deleted, %.0f per second", p.Moved, v.label, v.rate.PerSecond())
 		}
-		return fmt.Sprintf("%d %s, %s, %.0f per second", p.Before.Rows+p.Rows, v.what, explain.Size(p.Bytes), v.rate.PerSecond())
+		return fmt.Sprintf("%d %s, %s, %.0f per second", p.Before.Rows+p.Rows, v.label, explain.Size(p.Bytes), v.rate.PerSecond())
 	})
 }
 
 func (v *exportView) summary(p export.Progress) string {
-	took := time.Since(v.began)
-	line := fmt.Sprintf("%d %s", p.Rows, v.what)
+	duration := time.Since(v.startedAt)
+	line := fmt.Sprintf("%d %s", p.Rows, v.label)
 	if p.Files > 0 {
 		line += " in " + explain.Count(int64(p.Files), "file")
 	}
 	line += fmt.Sprintf(", %s, in %s (%.0f per second)",
-		explain.Size(p.Bytes), took.Round(10*time.Millisecond), command.PerSecond(p.Rows, took))
+		explain.Size(p.Bytes), duration.Round(10*time.Millisecond), command.PerSecond(p.Rows, duration))
 	if p.Before.Files > 0 {
 		line += fmt.Sprintf("; %d earlier in %s", p.Before.Rows, explain.Count(int64(p.Before.Files), "file"))
 	}

@@ -41,7 +41,7 @@ func (p *PageCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		return command.Show(e, p.JSON, rep, printPage)
+		return command.PrintResult(e, p.JSON, rep, printPage)
 	})
 }
 
@@ -50,7 +50,7 @@ func printPage(w io.Writer, r report.Page) error {
 	row := command.RowTo(t)
 	row("url", "%s", r.URL)
 	row("status", "%s", r.Status)
-	said := func(name, format, text string) {
+	rowIfSet := func(name, format, text string) {
 		if text != "" {
 			row(name, format, text)
 		}
@@ -60,14 +60,14 @@ func printPage(w io.Writer, r report.Page) error {
 			row(name, "%s", explain.Stamp(t))
 		}
 	}
-	said("title", "%q", r.Title)
-	said("language", "%s", r.Language)
-	said("description", "%q", r.Description)
+	rowIfSet("title", "%q", r.Title)
+	rowIfSet("language", "%s", r.Language)
+	rowIfSet("description", "%q", r.Description)
 	at("published", r.Published)
 	at("modified", r.Modified)
-	said("canonical", "%s", r.Canonical)
-	said("generator", "%q", r.Generator)
-	said("redirects to", "%s", r.RedirectTo)
+	rowIfSet("canonical", "%s", r.Canonical)
+	rowIfSet("generator", "%q", r.Generator)
+	rowIfSet("redirects to", "%s", r.RedirectTo)
 	if r.NoIndex || r.NoFollow {
 		row("meta robots", "noindex %t, nofollow %t", r.NoIndex, r.NoFollow)
 	}
@@ -82,7 +82,7 @@ func printPage(w io.Writer, r report.Page) error {
 		row("images", "%s", explain.ImageCounts(*r.Images))
 	}
 	if i := r.Image; i != nil {
-		row("image", "%s", explain.ImageNamed(*i))
+		row("image", "%s", explain.ImagePageCount(*i))
 		if i.Problem != "" {
 			row("problem", "%s", i.Problem)
 		} else if i.SHA256 != "" {
@@ -102,16 +102,16 @@ func printPage(w io.Writer, r report.Page) error {
 		row("crawl "+explain.Stamp(when), "%s in run %s, %s, %s%s %s", explain.Attempt(c), c.Run, c.Duration, c.IP, by, c.Error)
 	}
 	if r.Moved != nil {
-		row("history", "%s", explain.Moved(*r.Moved, time.Local))
+		row("history", "%s", explain.MovedHistory(*r.Moved, time.Local))
 	}
 	return command.Flush(t)
 }
 
 // LinksCmd shows links of a page or domain.
 type LinksCmd struct {
-	What  string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
-	Limit int    `default:"100" help:"Maximum number of links, or domains, in each direction. Default: 100."`
-	JSON  bool   `name:"json" help:"Print JSON."`
+	PageOrDomain string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
+	Limit        int    `default:"100" help:"Maximum number of links, or domains, in each direction. Default: 100."`
+	JSON         bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints outgoing and incoming links: of a page one by one, of a domain by domain.
@@ -119,7 +119,7 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 	if err := command.CheckLimit(c.Limit); err != nil {
 		return err
 	}
-	name, err := command.PageOrDomainArgument(c.What)
+	name, err := command.PageOrDomainArgument(c.PageOrDomain)
 	if err != nil {
 		return err
 	}
@@ -138,13 +138,13 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		return command.Show(e, c.JSON, links, func(w io.Writer, links report.PageLinks) error {
-			return printBoth(w, links.Rank, links.Out, links.In, printLinks)
+		return command.PrintResult(e, c.JSON, links, func(w io.Writer, links report.PageLinks) error {
+			return printLinkLists(w, links.Rank, links.Out, links.In, printLinks)
 		})
 	})
 }
 
-func printBoth[L any](
+func printLinkLists[L any](
 	w io.Writer, r crawl.Rank, out, in []L, each func(w io.Writer, heading string, links []L) error,
 ) error {
 	if r.Domains > 0 {
@@ -188,8 +188,8 @@ func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env, store *db.Store
 	if err != nil {
 		return err
 	}
-	return command.Show(e, c.JSON, links, func(w io.Writer, links report.DomainLinks) error {
-		return printBoth(w, links.Rank, links.Out, links.In, printDomains)
+	return command.PrintResult(e, c.JSON, links, func(w io.Writer, links report.DomainLinks) error {
+		return printLinkLists(w, links.Rank, links.Out, links.In, printDomains)
 	})
 }
 
@@ -211,13 +211,13 @@ func printDomains(w io.Writer, heading string, domains []report.Links) error {
 
 // WhyCmd explains a page or a domain from stored rows.
 type WhyCmd struct {
-	What string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	PageOrDomain string `arg:"" name:"url|domain" help:"A page such as https://example.org/about, or a domain such as example.org."`
+	JSON         bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints the explanation.
 func (c *WhyCmd) Run(ctx context.Context, e *command.Env) error {
-	name, err := command.PageOrDomainArgument(c.What)
+	name, err := command.PageOrDomainArgument(c.PageOrDomain)
 	if err != nil {
 		return err
 	}

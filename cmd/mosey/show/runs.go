@@ -65,7 +65,7 @@ func (s *StatusCmd) list(ctx context.Context, e *command.Env, store *db.Store, w
 			return err
 		}
 		p.KeywordsWaiting = waiting
-		if p.Detail, err = store.Detail(ctx, run.ID, command.NamedShort); err != nil {
+		if p.Detail, err = store.Detail(ctx, run.ID, command.MaxNamedInRun); err != nil {
 			return err
 		}
 		all = append(all, p)
@@ -101,27 +101,27 @@ func (s *StatusCmd) show(ctx context.Context, e *command.Env, store *db.Store, w
 	if err != nil {
 		return err
 	}
-	report, err := store.RunReport(ctx, run, command.NamedLong)
+	report, err := store.RunReport(ctx, run, command.MaxNamedInDetail)
 	if err != nil {
 		return err
 	}
 	report.KeywordsWaiting = waiting
-	return command.Show(e, s.JSON, report, printRun)
+	return command.PrintResult(e, s.JSON, report, printRun)
 }
 
 func printRun(w io.Writer, r report.Run) error {
-	took := time.Since(r.StartedAt)
+	duration := time.Since(r.StartedAt)
 	if !r.FinishedAt.IsZero() {
-		took = r.FinishedAt.Sub(r.StartedAt)
+		duration = r.FinishedAt.Sub(r.StartedAt)
 	}
-	fmt.Fprint(w, explain.Summary(r.Progress, r.Totals, took))
+	fmt.Fprint(w, explain.Summary(r.Progress, r.Totals, duration))
 	for _, line := range explain.Moves(r.Progress, time.Now()) {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if r.PagesPerSecond > 0 {
 		fmt.Fprintf(w, "  recent rate: %s", explain.Rate(r.PagesPerSecond))
 		if r.ETA > 0 {
-			fmt.Fprintf(w, "; the pending pages take about %s", explain.Roughly(time.Duration(r.ETA)))
+			fmt.Fprintf(w, "; the pending pages take about %s", explain.ApproxDuration(time.Duration(r.ETA)))
 		}
 		fmt.Fprintln(w)
 	}
@@ -145,7 +145,7 @@ func printRun(w io.Writer, r report.Run) error {
 	}
 	for _, rule := range r.Skipped {
 		became := "skipped"
-		if rule.Reason.Row().Of == reasons.Answer {
+		if rule.Reason.Row().Subject == reasons.Answer {
 			became = "no content"
 		}
 		for _, url := range rule.Examples {
@@ -177,7 +177,7 @@ func printHistogram(w io.Writer, t report.Totals) {
 func printSettings(w io.Writer, set settings.Settings) {
 	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
 	for _, s := range settings.All() {
-		fmt.Fprintf(w, "  %s=%s\n", s.Name, explain.OneLine(s.Of(set)))
+		fmt.Fprintf(w, "  %s=%s\n", s.Name, explain.OneLine(s.ValueText(set)))
 	}
 }
 
@@ -203,8 +203,8 @@ type QueueCmd struct {
 
 // Run prints the domains with most pending pages.
 func (q *QueueCmd) Run(ctx context.Context, e *command.Env) error {
-	if q.Limit < 1 || q.Limit > db.QueueMost {
-		return wiring.Usagef("--limit %d: want 1 to %d", q.Limit, db.QueueMost)
+	if q.Limit < 1 || q.Limit > db.MaxQueueDomains {
+		return wiring.Usagef("--limit %d: want 1 to %d", q.Limit, db.MaxQueueDomains)
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		id, err := command.RunID(ctx, store, q.Run_)
@@ -233,8 +233,8 @@ func printQueue(e *command.Env, q report.Queue) error {
 	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER\tWAITS")
 	for _, d := range q.Domains {
 		waits := "-"
-		if d.Waits != "" {
-			waits = string(d.Waits) + explain.Until(d.Until, time.Local)
+		if d.WaitReason != "" {
+			waits = string(d.WaitReason) + explain.Until(d.Until, time.Local)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", explain.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
 			d.InFlight, explain.Stamp(d.Oldest), command.StampOrDash(d.NextDue), waits)
@@ -251,11 +251,11 @@ type CrawlsCmd struct {
 	JSON    bool   `name:"json" help:"Print one JSON object per attempt."`
 }
 
-const crawlsMost = 100_000
+const maxCrawls = 100_000
 
 // Run prints closed attempts, the newest first.
 func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
-	since, err := parseWhen("--since", c.Since, time.Now())
+	since, err := parseSince("--since", c.Since, time.Now())
 	if err != nil {
 		return err
 	}
@@ -266,8 +266,8 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
-	if c.Limit < 1 || c.Limit > crawlsMost {
-		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, crawlsMost)
+	if c.Limit < 1 || c.Limit > maxCrawls {
+		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, maxCrawls)
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		crawls, err := store.History(ctx, c.Domain, outcome, since, c.Limit)
@@ -278,10 +278,10 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 			return command.PrintLines(e.Stdout, crawls)
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-		for _, one := range crawls {
-			line := fmt.Sprintf("%s\t%s\t%s", explain.Stamp(one.CompletedAt), explain.OneLine(explain.Attempt(one)), explain.OneLine(one.URL))
-			if one.Error != "" {
-				line += ": " + explain.OneLine(one.Error)
+		for _, attempt := range crawls {
+			line := fmt.Sprintf("%s\t%s\t%s", explain.Stamp(attempt.CompletedAt), explain.OneLine(explain.Attempt(attempt)), explain.OneLine(attempt.URL))
+			if attempt.Error != "" {
+				line += ": " + explain.OneLine(attempt.Error)
 			}
 			fmt.Fprintln(t, line)
 		}
@@ -349,7 +349,7 @@ func printAudit(w io.Writer, a report.Audit) {
 		fmt.Fprintf(w, "%-12s %s of dead workers\n", "lost", explain.Count(a.Lost, "request"))
 	}
 	for _, v := range a.Violations {
-		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, explain.OneLine(v.What))
+		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, explain.OneLine(v.Description))
 	}
 }
 

@@ -39,7 +39,7 @@ type SearchCmd struct {
 
 // Run prints the results, the best first.
 func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
-	since, err := parseWhen("--since", c.Since, time.Now())
+	since, err := parseSince("--since", c.Since, time.Now())
 	if err != nil {
 		return err
 	}
@@ -80,11 +80,11 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 			return command.PrintLines(e.Stdout, answer.Results)
 		}
 		if len(answer.Results) == 0 {
-			why, err := c.nothing(ctx, store, searcher, query, waiting)
+			explanation, err := c.explainEmpty(ctx, store, searcher, query, waiting)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(e.Stderr, why)
+			fmt.Fprintln(e.Stderr, explanation)
 		}
 		printResults(e.Stdout, answer.Results)
 		return nil
@@ -97,17 +97,17 @@ func printResults(w io.Writer, results []search.Result) {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s\n  %s\n", cmp.Or(explain.OneLine(r.Title), "(no title)"), explain.OneLine(r.URL))
-		var about []string
+		var details []string
 		if r.Language != "" {
-			about = append(about, r.Language)
+			details = append(details, r.Language)
 		}
 		if !r.Date.IsZero() {
-			about = append(about, r.Date.Format(time.DateOnly))
+			details = append(details, r.Date.Format(time.DateOnly))
 		}
-		if len(about) > 0 {
-			fmt.Fprintf(w, "  %s\n", strings.Join(about, ", "))
+		if len(details) > 0 {
+			fmt.Fprintf(w, "  %s\n", strings.Join(details, ", "))
 		}
-		fit := func(text string) string { return command.Fit(explain.OneLine(text), descriptionShown) }
+		fit := func(text string) string { return command.Fit(explain.OneLine(text), maxDescriptionLen) }
 		switch {
 		case r.Description != "":
 			fmt.Fprintf(w, "  %s\n", fit(r.Description))
@@ -119,10 +119,10 @@ func printResults(w io.Writer, results []search.Result) {
 	}
 }
 
-const descriptionShown = 200
+const maxDescriptionLen = 200
 
-// parseWhen parses a flag's day or age; empty means the zero time.
-func parseWhen(flag, text string, now time.Time) (time.Time, error) {
+// parseSince parses a flag's day or age; empty means the zero time.
+func parseSince(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -138,23 +138,23 @@ func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 }
 
 // ParseAge parses a span that may be in days, up to most of them.
-func ParseAge(text string, most int) (days int, span time.Duration, ok bool) {
+func ParseAge(text string, limit int) (days int, span time.Duration, ok bool) {
 	number, inDays := strings.CutSuffix(text, "d")
 	if !inDays {
 		span, err := time.ParseDuration(text)
 		return 0, span, err == nil && span >= 0
 	}
 	n, err := strconv.ParseUint(number, 10, 31)
-	return int(n), 0, err == nil && int(n) <= most
+	return int(n), 0, err == nil && int(n) <= limit
 }
 
 // maxDays is a hundred years: before there was a web.
 const maxDays = 36_500
 
-// nothing explains an empty result, as far as the reason is quickly found. waiting is the number of
-// pages without keywords.
-func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *search.Searcher, q search.Query, waiting int) (string, error) {
-	empty, err := nothingFetched(ctx, store)
+// explainEmpty explains an empty result, as far as the reason is quickly found. waiting is the
+// number of pages without keywords.
+func (c *SearchCmd) explainEmpty(ctx context.Context, store *db.Store, searcher *search.Searcher, q search.Query, waiting int) (string, error) {
+	empty, err := hasFetchedNothing(ctx, store)
 	if err != nil {
 		return "", err
 	}
@@ -166,25 +166,25 @@ func (c *SearchCmd) nothing(ctx context.Context, store *db.Store, searcher *sear
 	if err != nil {
 		return "", err
 	}
-	old, err := readByOlder(ctx, store, q.Domain)
+	outdated, err := countOutdated(ctx, store, q.Domain)
 	if err != nil {
 		return "", err
 	}
 	if without != "" {
 		lines = append(lines, without)
 	}
-	if old > 0 {
+	if outdated > 0 {
 		verb := "was"
-		if old > 1 {
+		if outdated > 1 {
 			verb = "were"
 		}
 		lines = append(lines, fmt.Sprintf("%s %s parsed by an older Mosey: see mosey recrawl --outdated --dry-run.",
-			explain.Count(old, "page"), verb))
+			explain.Count(outdated, "page"), verb))
 	}
 	return strings.Join(lines, " "), nil
 }
 
-func nothingFetched(ctx context.Context, store *db.Store) (bool, error) {
+func hasFetchedNothing(ctx context.Context, store *db.Store) (bool, error) {
 	runs, err := store.Runs(ctx)
 	if err != nil {
 		return false, err
@@ -225,19 +225,19 @@ func (c *SearchCmd) unfiltered(ctx context.Context, searcher *search.Searcher, q
 	return fmt.Sprintf("Without %s %s %s found.", strings.Join(flags, " and "), many, verb), nil
 }
 
-// readByOlder counts the pages read by an older extractor; 0 if counting takes long.
-func readByOlder(ctx context.Context, store *db.Store, domain string) (int64, error) {
-	bounded, cancel := context.WithTimeout(ctx, countingMost)
+// countOutdated counts the pages read by an older extractor; 0 if counting takes long.
+func countOutdated(ctx context.Context, store *db.Store, domain string) (int64, error) {
+	bounded, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
-	old, err := store.Outdated(bounded, domain)
+	outdated, err := store.Outdated(bounded, domain)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return 0, nil // a table of millions
 	}
-	return old.Pages, err
+	return outdated.Pages, err
 }
 
-// countingMost bounds the search for the reason of an empty result.
-const countingMost = time.Second
+// countTimeout bounds the search for the reason of an empty result.
+const countTimeout = time.Second
 
 // SearchWords puts the words of a search after "--" if one begins with a minus, which kong would
 // take for a flag: "mosey search foo -bar". Flags may stand anywhere. Other commands are unchanged.
@@ -248,16 +248,16 @@ func SearchWords(app *kong.Application, args []string) []string {
 	}
 	var flags, words []string
 	minus := false
-	known := slices.Concat(app.Flags, cmd.Flags)
+	knownFlags := slices.Concat(app.Flags, cmd.Flags)
 	for i := begin + 1; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "--":
 			words, minus = append(words, args[i+1:]...), true
 			i = len(args)
-		case strings.HasPrefix(arg, "--") || isShort(known, arg):
+		case strings.HasPrefix(arg, "--") || isShort(knownFlags, arg):
 			flags = append(flags, arg)
-			if command.TakesNext(known, arg) && i+1 < len(args) {
+			if command.TakesValue(knownFlags, arg) && i+1 < len(args) {
 				i++
 				flags = append(flags, args[i])
 			}
@@ -275,7 +275,7 @@ func SearchWords(app *kong.Application, args []string) []string {
 func commandOf(app *kong.Application, args []string) (at int, cmd *kong.Node) {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
-		case command.TakesNext(app.Flags, arg):
+		case command.TakesValue(app.Flags, arg):
 			i++
 		case !strings.HasPrefix(arg, "-"):
 			found := slices.IndexFunc(app.Children, func(n *kong.Node) bool { return n.Name == arg })

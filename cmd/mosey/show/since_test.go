@@ -17,12 +17,12 @@ func TestParseSince(t *testing.T) {
 		"2d":                   now.Add(-48 * time.Hour),
 		"90m":                  now.Add(-90 * time.Minute),
 	} {
-		got, err := parseWhen("--since", text, now)
+		got, err := parseSince("--since", text, now)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
 	for _, text := range []string{"d", "x", "1w", "99999999999d", "2026-13-01"} {
-		_, err := parseWhen("--since", text, now)
+		_, err := parseSince("--since", text, now)
 		require.Error(t, err, text)
 	}
 }

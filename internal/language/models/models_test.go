@@ -23,7 +23,7 @@ type text struct {
 	Text     string   `json:"text"`
 }
 
-func load(tb testing.TB) []text {
+func loadDetector(tb testing.TB) []text {
 	tb.Helper()
 	var list []text
 	require.NoError(tb, json.Unmarshal(texts, &list))
@@ -41,7 +41,7 @@ func TestDetectByTheText(t *testing.T) {
 	t.Parallel()
 	d := language.New(models.Models{})
 	right := 0
-	for _, c := range load(t) {
+	for _, c := range loadDetector(t) {
 		if got := detect(d, c.Text, c.Declared...); got == c.Want {
 			right++
 		} else {
@@ -57,14 +57,14 @@ func TestDetectByTheText(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d texts are named rightly", right, len(load(t)))
+	t.Logf("%d of %d texts are named rightly", right, len(loadDetector(t)))
 }
 
 func TestDetectByWhatIsDeclared(t *testing.T) {
 	t.Parallel()
 	d := language.New(models.Models{})
 	byWant := map[string]string{}
-	for _, c := range load(t) {
+	for _, c := range loadDetector(t) {
 		byWant[c.Want] = c.Text
 	}
 	const tagalog = `Ang lahat ng tao ay isinilang na malaya at pantay-pantay sa karangalan at mga karapatan. Sila ay ` +
@@ -135,7 +135,7 @@ func TestModelsAreAskedOnlyInDoubt(t *testing.T) {
 		return m.some, m.all
 	}
 	byWant := map[string]string{}
-	for _, c := range load(t) {
+	for _, c := range loadDetector(t) {
 		byWant[c.Want] = c.Text
 	}
 	for _, lang := range []string{"en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "uk", "ro", "id", "ar", "hi", "hr"} {
@@ -155,7 +155,7 @@ func TestModelsAreAskedOnlyInDoubt(t *testing.T) {
 func TestModelsAreAskedOfMixtures(t *testing.T) {
 	t.Parallel()
 	byWant := map[string]string{}
-	for _, c := range load(t) {
+	for _, c := range loadDetector(t) {
 		byWant[c.Want] = c.Text
 	}
 	m := &counted{}
@@ -165,7 +165,7 @@ func TestModelsAreAskedOfMixtures(t *testing.T) {
 
 func BenchmarkDetect(b *testing.B) {
 	d := language.New(models.Models{})
-	list := load(b)
+	list := loadDetector(b)
 	detect(d, list[0].Text)
 	for name, declared := range map[string]func(text) []string{
 		"Undeclared": func(text) []string { return nil },

@@ -15,8 +15,8 @@ import (
 const canon = language.DeprecatedBase | language.DeprecatedScript | language.DeprecatedRegion | language.SuppressScript |
 	language.Legacy | language.Macro
 
-// stored maps canonical codes to the codes of the models, which are stored instead.
-var stored = map[string]string{"no": "nb", "fil": "tl"}
+// storedCodes maps canonical codes to the codes of the models, which are stored instead.
+var storedCodes = map[string]string{"no": "nb", "fil": "tl"}
 
 // Canonical returns a tag in stored form: its language and its explicit script and region, without
 // variants and extensions. It returns language.Und for a tag without a language.
@@ -25,14 +25,14 @@ func Canonical(tag language.Tag) language.Tag {
 		tag = canonical
 	}
 	base, script, region := tag.Raw()
-	if code, is := stored[base.String()]; is {
+	if code, is := storedCodes[base.String()]; is {
 		base = language.MustParseBase(code)
 	}
-	named, err := language.Raw.Compose(base, script, region)
+	explicit, err := language.Raw.Compose(base, script, region)
 	if err != nil {
 		return language.Und
 	}
-	return named
+	return explicit
 }
 
 // UsualScript returns the script of pages in a language whose tags name no script.
@@ -45,9 +45,9 @@ func UsualScript(base language.Base) language.Script {
 	return script
 }
 
-// Written returns the canonical tag of a page by its parts. It omits the language's usual script,
+// Compose returns the canonical tag of a page by its parts. It omits the language's usual script,
 // except for Chinese, because either of its two scripts may be called usual.
-func Written(base language.Base, script language.Script, region language.Region) language.Tag {
+func Compose(base language.Base, script language.Script, region language.Region) language.Tag {
 	if script == UsualScript(base) && base != chinese {
 		script = language.Script{}
 	}
@@ -60,14 +60,15 @@ func Written(base language.Base, script language.Script, region language.Region)
 
 var chinese = language.MustParseBase("zh")
 
-// members maps a requested macrolanguage to its languages.
-var members = map[string][]string{
+// macrolanguageMembers maps a requested macrolanguage to its languages.
+var macrolanguageMembers = map[string][]string{
 	"no": {"nb", "nn"},
 	"sh": {"sr", "hr", "bs", "cnr"},
 }
 
-// former lists other codes under which an older Mosey or another program may have stored pages.
-var former = map[string][]string{
+// formerCodes lists other codes under which an older Mosey or another program may have stored
+// pages.
+var formerCodes = map[string][]string{
 	"nb": {"no"}, "tl": {"fil"}, "sr": {"sh"}, "zh": {"cmn"}, "he": {"iw"}, "id": {"in"}, "yi": {"ji"}, "jv": {"jw"}, "ro": {"mo"},
 }
 
@@ -82,16 +83,17 @@ type Range struct {
 	region language.Region
 }
 
-// Asked parses a requested tag. It returns crawl.ErrInvalid if it is invalid or has no language.
-func Asked(text string) (Range, error) {
+// ParseRange parses a requested tag. It returns crawl.ErrInvalid if it is invalid or has no
+// language.
+func ParseRange(text string) (Range, error) {
 	plain, err := language.BCP47.Parse(text)
 	macro, _, _ := plain.Raw()
-	if err != nil || Nameless(macro) {
+	if err != nil || IsUndetermined(macro) {
 		return Range{}, fmt.Errorf(`%w: language %q: want a tag such as "en" or "pt-BR"`, crawl.ErrInvalid, text)
 	}
 	r := Range{}
 	base, script, region := Canonical(plain).Raw()
-	codes, is := members[macro.String()]
+	codes, is := macrolanguageMembers[macro.String()]
 	if !is {
 		codes = []string{base.String()}
 	} else {
@@ -99,7 +101,7 @@ func Asked(text string) (Range, error) {
 	}
 	for _, code := range codes {
 		r.languages = append(r.languages, language.MustParseBase(code))
-		r.Bases = append(append(r.Bases, code), former[code]...)
+		r.Bases = append(append(r.Bases, code), formerCodes[code]...)
 	}
 	r.script, r.region = script, region
 	if base == chinese && script == (language.Script{}) && region != (language.Region{}) {
@@ -110,8 +112,8 @@ func Asked(text string) (Range, error) {
 	return r, nil
 }
 
-// Nameless reports whether a code means undetermined, several languages or no language.
-func Nameless(base language.Base) bool {
+// IsUndetermined reports whether a code means undetermined, several languages or no language.
+func IsUndetermined(base language.Base) bool {
 	return slices.Contains([]string{"und", "mul", "zxx", "mis"}, base.String())
 }
 

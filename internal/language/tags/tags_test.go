@@ -34,7 +34,7 @@ func TestWritten(t *testing.T) {
 		if p[2] != "ZZ" {
 			region = language.MustParseRegion(p[2])
 		}
-		require.Equal(t, want, tags.Written(language.MustParseBase(p[0]), language.MustParseScript(p[1]), region).String())
+		require.Equal(t, want, tags.Compose(language.MustParseBase(p[0]), language.MustParseScript(p[1]), region).String())
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAsked(t *testing.T) {
 		{"ro", "ro mo", "ro ro-MD ro-RO mo", "it"},
 		{"eng", "en", "en en-GB", "de"},
 	} {
-		r, err := tags.Asked(test.asked)
+		r, err := tags.ParseRange(test.asked)
 		require.NoError(t, err, test.asked)
 		require.Equal(t, test.bases, strings.Join(r.Bases, " "), test.asked)
 		for tag := range strings.FieldsSeq(test.found) {
@@ -92,7 +92,7 @@ func TestAsked(t *testing.T) {
 		require.False(t, r.Matches("no such tag"))
 	}
 	for _, bad := range []string{"", "no such tag", "und", "und-TW", "mul", "zxx", "x-foo", "english", "en-XX-nothing-at-all"} {
-		_, err := tags.Asked(bad)
+		_, err := tags.ParseRange(bad)
 		require.ErrorIs(t, err, crawl.ErrInvalid, bad)
 		require.ErrorContains(t, err, "want a tag such as")
 	}

@@ -28,11 +28,11 @@ const (
 	infoFile = "stack.json"
 
 	// Running holds a shared lock for an instant. These bounds let Lock wait for such a probe.
-	lockPatience = 250 * time.Millisecond
-	lockRetry    = 10 * time.Millisecond
+	lockTimeout       = 250 * time.Millisecond
+	lockRetryInterval = 10 * time.Millisecond
 
-	// TellAfter is the delay before a waiting process names the holder.
-	TellAfter = 2 * time.Second
+	// NotifyAfter is the delay before a waiting process names the holder.
+	NotifyAfter = 2 * time.Second
 )
 
 // IsOwn reports whether a file of a data directory is the lock, or one that Publish writes.
@@ -44,8 +44,8 @@ func IsOwn(name string) bool {
 type InUseError struct {
 	Dir string
 	// PID is the process that holds it, or 0 if it has not published its PID yet.
-	PID   int
-	Doing string
+	PID      int
+	Activity string
 }
 
 func (e *InUseError) Error() string {
@@ -53,8 +53,8 @@ func (e *InUseError) Error() string {
 	if e.PID != 0 {
 		holder = fmt.Sprintf("another Mosey (pid %d)", e.PID)
 	}
-	if e.Doing != "" {
-		holder += ", which " + e.Doing
+	if e.Activity != "" {
+		holder += ", which " + e.Activity
 	}
 	return fmt.Sprintf("data directory %s is in use by %s: stop it, "+
 		"or choose another directory with --data-dir", e.Dir, holder)
@@ -68,12 +68,12 @@ type Dir struct {
 }
 
 // Lock creates the data directory at path if it is missing, and holds it until Close. It waits for
-// a transient holder, and calls tell once if that takes longer than TellAfter. It fails with an
+// a transient holder, and calls tell once if that takes longer than NotifyAfter. It fails with an
 // *InUseError if any other process, or another Dir of this process, holds it.
 //
 // A new directory is closed to other users. Root's directory lets others pass through, because the
 // user that Postgres runs as must reach its part of it.
-func Lock(ctx context.Context, path string, tell ...func(holder Info)) (*Dir, error) {
+func Lock(ctx context.Context, path string, notify ...func(holder Info)) (*Dir, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
@@ -85,15 +85,15 @@ func Lock(ctx context.Context, path string, tell ...func(holder Info)) (*Dir, er
 			return nil, fmt.Errorf("lock data directory %s: %w", path, err)
 		}
 		if !held {
-			info, err := transient(path)
+			info, err := transientHolder(path)
 			if err != nil {
 				return nil, err
 			}
-			if time.Since(began) > TellAfter {
-				for _, f := range tell {
+			if time.Since(began) > NotifyAfter {
+				for _, f := range notify {
 					f(info)
 				}
-				tell = nil
+				notify = nil
 			}
 		}
 	}
@@ -105,9 +105,9 @@ func Lock(ctx context.Context, path string, tell ...func(holder Info)) (*Dir, er
 }
 
 func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
-	patient, cancel := context.WithTimeout(ctx, lockPatience)
+	timed, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	held, err := lock.TryLockContext(patient, lockRetry)
+	held, err := lock.TryLockContext(timed, lockRetryInterval)
 	if ctx.Err() != nil && !held {
 		return false, context.Cause(ctx)
 	}
@@ -117,8 +117,9 @@ func tryLock(ctx context.Context, lock *flock.Flock) (bool, error) {
 	return held, err
 }
 
-// transient returns a transient holder, or an *InUseError that names the holder if it is known.
-func transient(path string) (Info, error) {
+// transientHolder returns a transient holder, or an *InUseError that names the holder if it is
+// known.
+func transientHolder(path string) (Info, error) {
 	info, err := readInfo(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return info, errors.Join(&InUseError{Dir: path}, err)
@@ -126,7 +127,7 @@ func transient(path string) (Info, error) {
 	if info.Transient {
 		return info, nil
 	}
-	return info, &InUseError{Dir: path, PID: info.PID, Doing: info.Doing}
+	return info, &InUseError{Dir: path, PID: info.PID, Activity: info.Activity}
 }
 
 func create(path string) error {
@@ -179,9 +180,9 @@ type Info struct {
 	Ready bool `json:"ready"`
 	// Transient is set for a command that will soon release the directory.
 	Transient bool `json:"transient,omitempty"`
-	// Doing names the holder's work before it is Ready, such as "creates the database". A waiting
+	// Activity names the holder's work before it is Ready, such as "creates the database". A waiting
 	// process prints it at once. Empty means no slow work.
-	Doing string `json:"activity,omitempty"`
+	Activity string `json:"activity,omitempty"`
 	// DatabaseURL connects to the Postgres. It names the file that holds the password.
 	DatabaseURL string `json:"database_url,omitempty"`
 	// TemporalAddress is the host:port of Temporal's gRPC frontend.
@@ -191,9 +192,9 @@ type Info struct {
 	WebURL string `json:"web_url,omitempty"`
 }
 
-// Waits returns the notice that a process waits for this holder.
-func (i Info) Waits() string {
-	return fmt.Sprintf("waiting for the process %d, which %s", i.PID, cmp.Or(i.Doing, "uses the data directory"))
+// WaitNotice returns the notice that a process waits for this holder.
+func (i Info) WaitNotice() string {
+	return fmt.Sprintf("waiting for the process %d, which %s", i.PID, cmp.Or(i.Activity, "uses the data directory"))
 }
 
 // Publish replaces the published Info. It sets PID and StartedAt. It is not safe for concurrent
@@ -231,20 +232,20 @@ func Running(path string) (Info, bool, error) {
 
 // AwaitReady is like Running, but waits until the holder is ready. It calls tell once if the holder
 // is Doing something.
-func AwaitReady(ctx context.Context, path string, tell func(string)) (Info, bool, error) {
-	for told := false; ; {
+func AwaitReady(ctx context.Context, path string, notify func(string)) (Info, bool, error) {
+	for notified := false; ; {
 		info, running, err := Running(path)
 		if err != nil || !running || info.Ready || info.Transient {
 			return info, running, err
 		}
-		if !told && info.Doing != "" {
-			told = true
-			tell(info.Waits())
+		if !notified && info.Activity != "" {
+			notified = true
+			notify(info.WaitNotice())
 		}
 		select {
 		case <-ctx.Done():
-			return info, true, fmt.Errorf("%s: %w", info.Waits(), context.Cause(ctx))
-		case <-time.After(lockRetry):
+			return info, true, fmt.Errorf("%s: %w", info.WaitNotice(), context.Cause(ctx))
+		case <-time.After(lockRetryInterval):
 		}
 	}
 }

@@ -15,7 +15,7 @@ func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 
 // isPostmaster reports whether pid is a live postmaster of a data directory: PIDs are reused.
 func isPostmaster(pid int, data string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), helperTimeout)
 	defer cancel()
 	line, err := exec.CommandContext(ctx, "ps", "-ww", "-o", "command=", "-p",
 		strconv.Itoa(pid)).Output()

@@ -34,10 +34,10 @@ func isPostmaster(pid int, data string) bool {
 		return true
 	}
 	// A postmaster works in its data directory, which may have been moved or renamed.
-	works, err := os.Stat(proc + "cwd")
+	cwd, err := os.Stat(proc + "cwd")
 	if err != nil {
 		return false
 	}
 	stat, err := os.Stat(data)
-	return err == nil && os.SameFile(works, stat)
+	return err == nil && os.SameFile(cwd, stat)
 }

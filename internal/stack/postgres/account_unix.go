@@ -64,7 +64,7 @@ func lookUp(names ...string) (account, error) {
 		"to run it as: create one, start Mosey as a plain user, or set DATABASE_URL", names)
 }
 
-func (a account) own(path string) error {
+func (a account) chown(path string) error {
 	if !a.other {
 		return nil
 	}

@@ -29,7 +29,7 @@ func isPostmaster(int, string) bool { return false }
 
 // interrupt requests a fast shutdown. Windows has no signals: pg_ctl implements a substitute.
 func interrupt(_ *os.Process, b binaries, data string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), helperPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), helperTimeout)
 	defer cancel()
 	return exec.CommandContext(ctx, b.program("pg_ctl"),
 		"stop", "--no-wait", "--mode=fast", "--pgdata="+data).Run()

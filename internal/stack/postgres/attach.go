@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 )
 
-// Attached is a session with the Postgres of a data directory.
-type Attached struct {
+// Session is a session with the Postgres of a data directory.
+type Session struct {
 	url    string
 	dir    *datadir.Dir
 	server *Server
@@ -20,15 +20,15 @@ type Attached struct {
 // process does. It waits for another Attach, so that no Close disconnects anybody, and for a
 // process that still prepares the database. It reports a slow holder to cfg.Progress. Without a
 // cluster it fails with ErrNoCluster and creates nothing.
-func Attach(ctx context.Context, cfg Config) (*Attached, error) {
-	began, told := time.Now(), cfg.Progress == nil
+func Attach(ctx context.Context, cfg Config) (*Session, error) {
+	began, notified := time.Now(), cfg.Progress == nil
 	for {
 		info, running, err := datadir.Running(cfg.Dir)
 		if err != nil {
 			return nil, err
 		}
 		if running && info.DatabaseURL != "" {
-			return &Attached{url: info.DatabaseURL}, nil
+			return &Session{url: info.DatabaseURL}, nil
 		}
 		if running && info.Ready {
 			return nil, fmt.Errorf("the Mosey (pid %d) in %s uses an external "+
@@ -41,9 +41,9 @@ func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 			}
 		}
 		// The holder is starting, stopping, or attached like this process.
-		if !told && info.PID != 0 && (info.Doing != "" || time.Since(began) > datadir.TellAfter) {
-			told = true
-			cfg.Progress(info.Waits())
+		if !notified && info.PID != 0 && (info.Activity != "" || time.Since(began) > datadir.NotifyAfter) {
+			notified = true
+			cfg.Progress(info.WaitNotice())
 		}
 		if err := pause(ctx, pollInterval); err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func Attach(ctx context.Context, cfg Config) (*Attached, error) {
 	}
 }
 
-func attachAlone(ctx context.Context, cfg Config) (*Attached, error) {
+func attachAlone(ctx context.Context, cfg Config) (*Session, error) {
 	if _, err := clusterMajor(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Dir, err)
 	}
@@ -67,14 +67,14 @@ func attachAlone(ctx context.Context, cfg Config) (*Attached, error) {
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
-	return &Attached{url: server.URL(), dir: dir, server: server}, nil
+	return &Session{url: server.URL(), dir: dir, server: server}, nil
 }
 
 // URL connects to the database.
-func (a *Attached) URL() string { return a.url }
+func (a *Session) URL() string { return a.url }
 
 // Close stops the Postgres that Attach started. See Server.Stop for ctx.
-func (a *Attached) Close(ctx context.Context) error {
+func (a *Session) Close(ctx context.Context) error {
 	if a.server == nil {
 		return nil
 	}

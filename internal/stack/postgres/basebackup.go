@@ -155,7 +155,7 @@ func unpackCluster(
 		if err := os.Mkdir(path, 0o700); err != nil {
 			return err
 		}
-		if err := user.own(path); err != nil {
+		if err := user.chown(path); err != nil {
 			return err
 		}
 	}
@@ -204,5 +204,5 @@ func unpackEntry(root *os.Root, user account, data string, header *tar.Header, i
 	default:
 		return fmt.Errorf("%s is neither a file nor a folder", header.Name)
 	}
-	return user.own(filepath.Join(data, name))
+	return user.chown(filepath.Join(data, name))
 }

@@ -86,7 +86,7 @@ func TestBaseBackup(t *testing.T) {
 		server := start(t, b.cfg)
 		space := filepath.Join(ClusterDir(b.cfg.Dir), "space")
 		require.NoError(t, os.Mkdir(space, 0o700))
-		require.NoError(t, server.user.own(space))
+		require.NoError(t, server.user.chown(space))
 		execute(t, server.URL(), "CREATE TABLESPACE other LOCATION '"+space+"'")
 		err := BaseBackup(t.Context(), server.URL(), writing(func(p []byte) (int, error) { return len(p), nil }), func(int64) {})
 		require.ErrorContains(t, err, "tablespace")

@@ -18,8 +18,8 @@ import (
 // binVariable names the only folder of binaries to use.
 const binVariable = "MOSEY_POSTGRES_BIN"
 
-// helperPatience bounds a call of a small system program.
-const helperPatience = 10 * time.Second
+// helperTimeout bounds a call of a small system program.
+const helperTimeout = 10 * time.Second
 
 // sources lists the places to search for binaries, in this order.
 type sources struct {
@@ -38,13 +38,13 @@ func defaultSources(dir string) sources {
 	return sources{
 		bin:        os.Getenv(binVariable),
 		path:       os.Getenv("PATH"),
-		globs:      usualPlaces(),
+		globs:      usualDirs(),
 		cache:      cacheDir(dir),
 		repository: defaultRepository,
 	}
 }
 
-func usualPlaces() []string {
+func usualDirs() []string {
 	if runtime.GOOS == "windows" {
 		return []string{filepath.Join(os.Getenv("ProgramFiles"), "PostgreSQL", "*", "bin")}
 	}
@@ -84,7 +84,7 @@ func (s sources) find(ctx context.Context, major int, progress func(string)) (bi
 		return s.findChosen(ctx, major)
 	}
 	var found []binaries
-	for _, dirs := range [][]string{filepath.SplitList(s.path), s.usual()} {
+	for _, dirs := range [][]string{filepath.SplitList(s.path), s.usualBinDirs()} {
 		for _, dir := range dirs {
 			// Skip a folder without Postgres, or with one that does not run here.
 			if installed, err := inspect(ctx, dir); err == nil {
@@ -114,7 +114,7 @@ func (s sources) findChosen(ctx context.Context, major int) (binaries, error) {
 	return installed, nil
 }
 
-func (s sources) usual() []string {
+func (s sources) usualBinDirs() []string {
 	var dirs []string
 	for _, glob := range s.globs {
 		// Glob only fails for a malformed pattern, and these are constants.
@@ -178,7 +178,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 			return binaries{}, fmt.Errorf("%s is not executable", program)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, helperPatience)
+	ctx, cancel := context.WithTimeout(ctx, helperTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, b.postgres(), "--version").Output()
 	if err != nil {

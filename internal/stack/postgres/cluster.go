@@ -56,8 +56,9 @@ func HasCluster(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// Doing returns the Info.Doing for Start, which depends on whether Start will create the cluster.
-func Doing(dir string) string {
+// StartActivity returns the Info.Doing for Start, which depends on whether Start will create the
+// cluster.
+func StartActivity(dir string) string {
 	if has, err := HasCluster(dir); err == nil && !has {
 		return "creates the database"
 	}
@@ -95,34 +96,34 @@ func createCluster(ctx context.Context, cfg Config, b binaries, user account) er
 	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := user.own(home); err != nil {
+	if err := user.chown(home); err != nil {
 		return err
 	}
-	if err := removeHalfMade(home); err != nil {
+	if err := removeIncomplete(home); err != nil {
 		return err
 	}
 	if err := ensurePassword(cfg.Dir, user); err != nil {
 		return err
 	}
-	half, err := os.MkdirTemp(home, initPattern)
+	incomplete, err := os.MkdirTemp(home, initPattern)
 	if err != nil {
 		return err
 	}
-	if err := user.own(half); err != nil {
+	if err := user.chown(incomplete); err != nil {
 		return err
 	}
-	if err := initialise(ctx, b, user, half, passwordFile(cfg.Dir)); err != nil {
-		return errors.Join(err, os.RemoveAll(half))
+	if err := initialise(ctx, b, user, incomplete, passwordFile(cfg.Dir)); err != nil {
+		return errors.Join(err, os.RemoveAll(incomplete))
 	}
 	// initdb has synced its files.
-	if err := os.Rename(half, dataDir(cfg.Dir)); err != nil {
+	if err := os.Rename(incomplete, dataDir(cfg.Dir)); err != nil {
 		return err
 	}
 	return files.SyncDirectory(home)
 }
 
-// removeHalfMade removes the files of a killed initdb. A complete cluster has another name.
-func removeHalfMade(home string) error {
+// removeIncomplete removes the files of a killed initdb. A complete cluster has another name.
+func removeIncomplete(home string) error {
 	entries, err := os.ReadDir(home)
 	if err != nil {
 		return err
@@ -168,8 +169,8 @@ func writePassFile(dir string, user account) error {
 
 // replaceFile atomically replaces and syncs a file: without its password a cluster is useless.
 func replaceFile(path, text string, user account) error {
-	own := func(file *os.File) error { return user.own(file.Name()) }
-	return files.Replace(path, []byte(text), (*os.File).Sync, own)
+	chownFile := func(file *os.File) error { return user.chown(file.Name()) }
+	return files.Replace(path, []byte(text), (*os.File).Sync, chownFile)
 }
 
 // initialise creates a cluster in an empty directory. It uses the collation C, because updates of

@@ -87,7 +87,7 @@ func TestCrash(t *testing.T) {
 
 		second := start(t, b.cfg)
 		require.NoError(t, <-ended, "a fast shutdown exits with 0")
-		require.Contains(t, b.progress.text(), "left running")
+		require.Contains(t, b.progress.text(), "stopping the Postgres of a killed Mosey")
 		require.NotEqual(t, orphan, postmasterPID(t, b.cfg.Dir))
 		require.Equal(t, 1, count(t, second.URL(), "kept"))
 	})
@@ -168,7 +168,7 @@ func TestStaleLockFiles(t *testing.T) {
 			for _, path := range []string{pidFile, socketLock} {
 				require.NoError(t, os.WriteFile(path,
 					[]byte(content(bystander, string(old))), 0o600))
-				require.NoError(t, first.user.own(path))
+				require.NoError(t, first.user.chown(path))
 			}
 			start(t, b.cfg)
 			require.NoError(t, syscall.Kill(bystander, 0), "is left alone")

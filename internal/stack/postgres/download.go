@@ -21,8 +21,8 @@ const (
 	// defaultMajor is the version for a new cluster if no Postgres is installed.
 	defaultMajor = 18
 
-	// downloadPatience bounds a download of about 30 MB over a slow line.
-	downloadPatience = 15 * time.Minute
+	// downloadTimeout bounds a download of about 30 MB over a slow line.
+	downloadTimeout = 15 * time.Minute
 )
 
 // downloadable maps a major version to its release.
@@ -103,7 +103,7 @@ func (s sources) fetch(
 		Logger(io.Discard))
 
 	// The library cannot be canceled. An abandoned download ends by itself, in its scratch folder.
-	ctx, cancel := context.WithTimeout(ctx, downloadPatience)
+	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {

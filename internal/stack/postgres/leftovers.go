@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// fastPatience bounds the time of a postmaster to flush its memory to the disk.
-	fastPatience  = 60 * time.Second
-	abortPatience = 15 * time.Second
+	// fastStopTimeout bounds the time of a postmaster to flush its memory to the disk.
+	fastStopTimeout = 60 * time.Second
+	abortTimeout    = 15 * time.Second
 
 	pollInterval = 20 * time.Millisecond
 
@@ -64,10 +64,10 @@ func clearLeftovers(ctx context.Context, dir string, b binaries, progress func(s
 
 // readLockFile reads the file, and waits a moment for a partly written file.
 func readLockFile(ctx context.Context, path string) ([]byte, error) {
-	const patience = 500 * time.Millisecond
+	const timeout = 500 * time.Millisecond
 	for began := time.Now(); ; {
 		content, err := os.ReadFile(path)
-		if err != nil || len(content) > 0 || time.Since(began) > patience {
+		if err != nil || len(content) > 0 || time.Since(began) > timeout {
 			return content, err
 		}
 		if err := pause(ctx, pollInterval); err != nil {
@@ -95,8 +95,8 @@ func stopOrphan(ctx context.Context, pid int, b binaries, data string) error {
 		signal   func() error
 		patience time.Duration
 	}{
-		{func() error { return interrupt(process, b, data) }, fastPatience},
-		{func() error { return abort(process) }, abortPatience},
+		{func() error { return interrupt(process, b, data) }, fastStopTimeout},
+		{func() error { return abort(process) }, abortTimeout},
 	} {
 		if err := step.signal(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("stop orphaned Postgres %d: %w", pid, err)

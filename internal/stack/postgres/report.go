@@ -16,28 +16,28 @@ import (
 // linePrefix begins each line of the log: time, process, code (SQLSTATE) and kind of process.
 const linePrefix = "%m [%p] %e %b "
 
-// reported matches a log line that begins a report. The following lines of a report have other
+// reportPattern matches a log line that begins a report. The following lines of a report have other
 // severities (DETAIL, STATEMENT, …) and may hold values of rows.
-var reported = regexp.MustCompile(`^\S[^\[]*\[\d+\] ([0-9A-Z]{5}) ([a-z -]+) (PANIC|FATAL|ERROR|WARNING|LOG):  (.*)$`)
+var reportPattern = regexp.MustCompile(`^\S[^\[]*\[\d+\] ([0-9A-Z]{5}) ([a-z -]+) (PANIC|FATAL|ERROR|WARNING|LOG):  (.*)$`)
 
-// killed matches the report that a process has crashed or was killed, for example for lack of
-// memory. The postmaster then ends all sessions and recovers.
-var killed = regexp.MustCompile(`^.* \(PID \d+\) was terminated by (signal|exception)`)
+// killedPattern matches the report that a process has crashed or was killed, for example for lack
+// of memory. The postmaster then ends all sessions and recovers.
+var killedPattern = regexp.MustCompile(`^.* \(PID \d+\) was terminated by (signal|exception)`)
 
-// clients are the processes whose errors belong to a statement and reach its client.
-var clients = []string{"client backend", "parallel worker", "walsender", "dead-end client backend"}
+// clientProcesses are the processes whose errors belong to a statement and reach its client.
+var clientProcesses = []string{"client backend", "parallel worker", "walsender", "dead-end client backend"}
 
 // Codes or prefixes of codes, see appendix A of the Postgres manual.
 var (
 	// broken: no memory, connections or disk space (53), system failures (58), corruption (XX).
-	broken = []string{"53", "58", "XX001", "XX002"}
+	brokenCodes = []string{"53", "58", "XX001", "XX002"}
 	// ordinary: operator intervention (57) and transaction conflicts (40).
-	ordinary = []string{"57", "40"}
+	ordinaryCodes = []string{"57", "40"}
 )
 
-// actionable returns the report in a log line, unless it only concerns its client.
-func actionable(line string) (text string, is bool) {
-	found := reported.FindStringSubmatch(line)
+// actionableReport returns the report in a log line, unless it only concerns its client.
+func actionableReport(line string) (text string, ok bool) {
+	found := reportPattern.FindStringSubmatch(line)
 	if found == nil {
 		return "", false
 	}
@@ -45,25 +45,25 @@ func actionable(line string) (text string, is bool) {
 	begins := func(prefix string) bool { return strings.HasPrefix(code, prefix) }
 	switch severity {
 	case "PANIC":
-		is = true
+		ok = true
 	case "FATAL", "ERROR":
-		is = slices.ContainsFunc(broken, begins) ||
-			!slices.Contains(clients, process) && !slices.ContainsFunc(ordinary, begins)
+		ok = slices.ContainsFunc(brokenCodes, begins) ||
+			!slices.Contains(clientProcesses, process) && !slices.ContainsFunc(ordinaryCodes, begins)
 	case "WARNING":
-		is = slices.ContainsFunc(broken, begins)
+		ok = slices.ContainsFunc(brokenCodes, begins)
 	default:
-		return text, killed.MatchString(text)
+		return text, killedPattern.MatchString(text)
 	}
-	return severity + ": " + text, is
+	return severity + ": " + text, ok
 }
 
-// reportEvery is the interval for polling the log. It is long enough that a postmaster that
+// reportInterval is the interval for polling the log. It is long enough that a postmaster that
 // reported its own end has exited: supervise reports that.
-const reportEvery = 2 * time.Second
+const reportInterval = 2 * time.Second
 
 // report reports the errors in a postmaster's log, beginning at an offset, until running ends.
 func (s *Server) report(running context.Context, offset int64) {
-	for pause(running, reportEvery) == nil {
+	for pause(running, reportInterval) == nil {
 		lines, next, err := linesSince(logPath(s.cfg.Dir), offset)
 		switch {
 		case err == nil:
@@ -74,25 +74,25 @@ func (s *Server) report(running context.Context, offset int64) {
 		}
 		for _, line := range lines {
 			// Start and Stop report their own errors.
-			if text, is := actionable(line); is && s.lasts() && running.Err() == nil {
-				s.teller.Tell(text)
+			if text, is := actionableReport(line); is && s.isRunning() && running.Err() == nil {
+				s.reporter.Report(text)
 			}
 		}
 	}
 }
 
-func (s *Server) lasts() bool {
+func (s *Server) isRunning() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.up && !s.quitting
 }
 
-// reportMost bounds a read of the log, in bytes. Older lines are skipped.
-const reportMost = 1 << 20
+// maxReportBytes bounds a read of the log, in bytes. Older lines are skipped.
+const maxReportBytes = 1 << 20
 
 // linesSince returns the complete lines of a file from an offset on, and the next offset.
 func linesSince(path string, offset int64) (lines []string, next int64, err error) {
-	data, offset, err := readSince(path, offset, reportMost)
+	data, offset, err := readSince(path, offset, maxReportBytes)
 	if err != nil {
 		return nil, offset, fmt.Errorf("read log: %w", err)
 	}
@@ -105,7 +105,7 @@ func linesSince(path string, offset int64) (lines []string, next int64, err erro
 
 // readSince returns the end of a log from an offset on, up to most bytes, and its offset. If the
 // log is shorter than the offset, boundLog has emptied it, and reading begins at its start.
-func readSince(path string, offset, most int64) (data []byte, from int64, err error) {
+func readSince(path string, offset, maxBytes int64) (data []byte, from int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, offset, err
@@ -118,7 +118,7 @@ func readSince(path string, offset, most int64) (data []byte, from int64, err er
 	if stat.Size() < offset {
 		offset = 0
 	}
-	offset = max(offset, stat.Size()-most)
+	offset = max(offset, stat.Size()-maxBytes)
 	data, err = io.ReadAll(io.NewSectionReader(file, offset, stat.Size()-offset))
 	return data, offset, err
 }

@@ -55,13 +55,13 @@ func TestActionable(t *testing.T) {
 		`53100 client backend STATEMENT:  INSERT INTO t VALUES ('PANIC:  x')`:                                      "",
 		"\tWHERE a = 'x' ERROR:  y": "",
 	} {
-		text, is := actionable(at + line)
+		text, is := actionableReport(at + line)
 		require.Equal(t, want != "", is, line)
 		if is {
 			require.Equal(t, want, text)
 		}
 	}
-	_, is := actionable("\t" + at + "XX000 client backend PANIC:  the rest of a statement") // Postgres indents it
+	_, is := actionableReport("\t" + at + "XX000 client backend PANIC:  the rest of a statement") // Postgres indents it
 	require.False(t, is)
 }
 
@@ -81,10 +81,10 @@ func TestLinesSince(t *testing.T) {
 	lines, next, err = linesSince(path, next)
 	require.NoError(t, err)
 	require.Equal(t, []string{"anew"}, lines)
-	write(strings.Repeat("x", reportMost) + "\n" + strings.Repeat("y", reportMost-2) + "\n")
+	write(strings.Repeat("x", maxReportBytes) + "\n" + strings.Repeat("y", maxReportBytes-2) + "\n")
 	lines, _, err = linesSince(path, next)
 	require.NoError(t, err)
-	require.Equal(t, []string{"", strings.Repeat("y", reportMost-2)}, lines, "what is older is left out")
+	require.Equal(t, []string{"", strings.Repeat("y", maxReportBytes-2)}, lines, "what is older is left out")
 }
 
 // What a real Postgres reports is told once if it is broken, and never in its ordinary life.
@@ -104,7 +104,7 @@ func TestReport(t *testing.T) {
 	fails(server.URL(), "SELECT pg_terminate_backend(pg_backend_pid())")
 	fails(server.URL(), "SET statement_timeout = 10; SELECT pg_sleep(60)")
 	require.NoError(t, connect(t.Context(), server.URL(), "CREATE TABLE lost AS SELECT 1 AS n"))
-	time.Sleep(2 * reportEvery)
+	time.Sleep(2 * reportInterval)
 	require.Empty(t, told.String())
 
 	session, err := pgx.Connect(t.Context(), server.URL())
@@ -118,7 +118,7 @@ func TestReport(t *testing.T) {
 	}
 	wait.Until(t, func() bool { return told.String() != "" }, patience, pollInterval)
 	fails(server.URL(), "SELECT n FROM lost")
-	time.Sleep(2 * reportEvery)
+	time.Sleep(2 * reportInterval)
 	require.Equal(t, 1, strings.Count(told.String(), "\n"), told.String())
 	require.Contains(t, told.String(), `level=ERROR msg="an embedded server reports an error; see its log" server=Postgres `+
 		`error="ERROR: could not open file \"`+file+`\": No such file or directory" file=`+logPath(b.cfg.Dir))

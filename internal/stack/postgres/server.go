@@ -22,7 +22,7 @@ type Server struct {
 	binaries binaries
 	user     account
 	endpoint endpoint
-	teller   *trouble.Teller
+	reporter *trouble.Reporter
 
 	// ended is closed when no postmaster runs and none will start.
 	ended chan struct{}
@@ -55,28 +55,28 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := writePassFile(cfg.Dir, user); err != nil {
 		return nil, err
 	}
-	where, err := chooseEndpoint(ctx, cfg.Dir)
+	address, err := chooseEndpoint(ctx, cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
-	_, noLock := os.Stat(filepath.Join(dataDir(cfg.Dir), lockFile))
+	_, lockErr := os.Stat(filepath.Join(dataDir(cfg.Dir), lockFile))
 	alive, quit := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{
 		cfg:      cfg,
 		binaries: found,
 		user:     user,
-		endpoint: where,
-		teller:   &trouble.Teller{Logger: cfg.Logger, Server: "Postgres", File: logPath(cfg.Dir)},
+		endpoint: address,
+		reporter: &trouble.Reporter{Logger: cfg.Logger, Server: "Postgres", File: logPath(cfg.Dir)},
 		ended:    make(chan struct{}),
 		quit:     quit,
-		crashed:  noLock == nil,
+		crashed:  lockErr == nil,
 	}
 	go s.supervise(alive)
 	if err := s.awaitReady(ctx); err != nil {
 		// There are no writes yet that a clean shutdown would have to save.
-		impatient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		startCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel()
-		return nil, errors.Join(err, s.Stop(impatient))
+		return nil, errors.Join(err, s.Stop(startCtx))
 	}
 	return s, nil
 }
@@ -111,9 +111,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.quit()
 
 	fast := func(process *os.Process) error { return interrupt(process, s.binaries, dataDir(s.cfg.Dir)) }
-	urgent := context.WithoutCancel(ctx)
-	if s.end(ctx, process, fast, fastPatience) || s.end(urgent, process, abort, abortPatience) ||
-		s.end(urgent, process, (*os.Process).Kill, abortPatience) {
+	detached := context.WithoutCancel(ctx)
+	if s.end(ctx, process, fast, fastStopTimeout) || s.end(detached, process, abort, abortTimeout) ||
+		s.end(detached, process, (*os.Process).Kill, abortTimeout) {
 		return nil
 	}
 	return fmt.Errorf("the Postgres in %s does not stop", s.cfg.Dir)
@@ -121,14 +121,14 @@ func (s *Server) Stop(ctx context.Context) error {
 
 // end signals a postmaster, if it exists, and waits for the end of all postmasters.
 func (s *Server) end(
-	ctx context.Context, process *os.Process, signal func(*os.Process) error, patience time.Duration,
+	ctx context.Context, process *os.Process, signal func(*os.Process) error, timeout time.Duration,
 ) bool {
 	if process != nil {
 		if err := signal(process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			s.cfg.Logger.Warn("cannot signal Postgres", slog.Any("error", err))
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	select {
 	case <-s.ended:
@@ -141,18 +141,18 @@ func (s *Server) end(
 // awaitReady waits until the first postmaster serves the database, or ends.
 func (s *Server) awaitReady(ctx context.Context) error {
 	const slow = 3 * time.Second
-	began, told := time.Now(), false
+	began, notified := time.Now(), false
 	for {
 		s.mu.Lock()
-		launched := s.process != nil
+		hasProcess := s.process != nil
 		s.mu.Unlock()
-		if launched { // an orphan may answer before
+		if hasProcess { // an orphan may answer before
 			if done, err := s.tryDatabase(ctx); done {
 				return errors.Join(err, s.markUp())
 			}
 		}
-		if !told && time.Since(began) > slow {
-			told = true
+		if !notified && time.Since(began) > slow {
+			notified = true
 			if s.crashed {
 				s.cfg.Progress("waiting for Postgres, which recovers from a crash")
 			} else {
@@ -194,8 +194,8 @@ func (s *Server) Checkpoint(ctx context.Context) error { return connect(ctx, s.U
 
 // connect opens a session, runs the statement unless it is empty, and closes the session.
 func connect(ctx context.Context, url, statement string) error {
-	const patience = 30 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	const timeout = 30 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	session, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 
 const (
 	// The restart delay doubles from minBackoff to maxBackoff. A run of lasting resets it.
-	minBackoff = 100 * time.Millisecond
-	maxBackoff = 10 * time.Second
-	lasting    = time.Minute
+	minBackoff  = 100 * time.Millisecond
+	maxBackoff  = 10 * time.Second
+	stableAfter = time.Minute
 )
 
 var errQuitting = errors.New("postgres is being stopped")
@@ -45,7 +45,7 @@ func (s *Server) supervise(alive context.Context) {
 		s.cfg.Logger.Error("Postgres ended; restarting it",
 			slog.Any("error", err), slog.Duration("delay", backoff))
 		s.cfg.Progress("Postgres ended unexpectedly; restarting it")
-		if time.Since(began) > lasting {
+		if time.Since(began) > stableAfter {
 			backoff = minBackoff
 		}
 		if pause(alive, backoff) != nil {
@@ -116,8 +116,8 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 
 // logSince returns the last log lines from an offset on, as an appendix to an error.
 func logSince(path string, offset int64) string {
-	const longest = 4096
-	tail, _, err := readSince(path, offset, longest)
+	const maxBytes = 4096
+	tail, _, err := readSince(path, offset, maxBytes)
 	if err != nil || len(tail) == 0 {
 		return ""
 	}

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// levelEnd marks the messages with which the server would panic or exit. Here it does neither.
-const levelEnd = slog.LevelError + 4
+// levelFatal marks the messages with which the server would panic or exit. Here it does neither.
+const levelFatal = slog.LevelError + 4
 
 // logger passes the server's log to slog.
 type logger struct{ slog *slog.Logger }
@@ -23,9 +23,9 @@ func (l logger) Debug(msg string, tags ...tag.Tag)  { l.log(slog.LevelDebug, msg
 func (l logger) Info(msg string, tags ...tag.Tag)   { l.log(slog.LevelInfo, msg, tags) }
 func (l logger) Warn(msg string, tags ...tag.Tag)   { l.log(slog.LevelWarn, msg, tags) }
 func (l logger) Error(msg string, tags ...tag.Tag)  { l.log(slog.LevelError, msg, tags) }
-func (l logger) DPanic(msg string, tags ...tag.Tag) { l.log(levelEnd, msg, tags) }
-func (l logger) Panic(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
-func (l logger) Fatal(msg string, tags ...tag.Tag)  { l.log(levelEnd, msg, tags) }
+func (l logger) DPanic(msg string, tags ...tag.Tag) { l.log(levelFatal, msg, tags) }
+func (l logger) Panic(msg string, tags ...tag.Tag)  { l.log(levelFatal, msg, tags) }
+func (l logger) Fatal(msg string, tags ...tag.Tag)  { l.log(levelFatal, msg, tags) }
 
 func (l logger) SLog() *slog.Logger { return l.slog } // for the SDK inside the server
 

@@ -15,9 +15,9 @@ const loopback = "127.0.0.1"
 
 // listen listens on the chosen port of the loopback address. Zero means the usual port, or any free
 // one.
-func listen(ctx context.Context, chosen, usual int) (net.Listener, error) {
+func listen(ctx context.Context, chosen, defaultPort int) (net.Listener, error) {
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp4", address(cmp.Or(chosen, usual)))
+	listener, err := config.Listen(ctx, "tcp4", address(cmp.Or(chosen, defaultPort)))
 	if err != nil && chosen != 0 {
 		return nil, fmt.Errorf("port %d is not available: %w: choose another, or give no port to use a free one", chosen, err)
 	}
@@ -36,8 +36,8 @@ func portOf(listener net.Listener) int {
 	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 }
 
-// listeners contains the listener of each service. The server would choose a port, close it and listen
-// again: another program could take the port in between, and the server would panic.
+// listeners contains the listener of each service. The server would choose a port, close it and
+// listen again: another program could take the port in between, and the server would panic.
 type listeners map[primitives.ServiceName]net.Listener
 
 var serviceNames = []primitives.ServiceName{
@@ -45,7 +45,8 @@ var serviceNames = []primitives.ServiceName{
 	primitives.MatchingService, primitives.WorkerService,
 }
 
-// listenForServices opens a listener for each service. frontend is the port of the server's API, or 0.
+// listenForServices opens a listener for each service. frontend is the port of the server's API, or
+// 0.
 func listenForServices(ctx context.Context, frontend int) (listeners, error) {
 	all := make(listeners)
 	for _, name := range serviceNames {

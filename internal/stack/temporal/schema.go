@@ -101,10 +101,10 @@ func ensureSchema(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// listedBy names the indexes to keep on the list of workflows: those that Temporal's UI, our own
+// keptIndexes names the indexes to keep on the list of workflows: those that Temporal's UI, our own
 // queries and keyword search attributes use. The schema has 63, and each costs a write at every
 // start and end of a workflow. A search without an index scans the list.
-var listedBy = []string{
+var keptIndexes = []string{
 	"default_idx", "by_workflow_id", "by_workflow_type", "by_status",
 	"by_keyword_01", "by_keyword_02", "by_keyword_03",
 }
@@ -115,7 +115,7 @@ func dropIndexes(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	for _, name := range names {
-		if slices.Contains(listedBy, name) {
+		if slices.Contains(keptIndexes, name) {
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, `DROP INDEX "`+name+`"`); err != nil {

@@ -50,7 +50,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	store := storeConfig(path)
-	if err := keepStatements(store, logger{cfg.Logger}); err != nil {
+	if err := cacheStatements(store, logger{cfg.Logger}); err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
 	if err := createNamespace(store, cfg.SearchAttributes); err != nil {
@@ -99,7 +99,7 @@ func (s *Server) newServer(store *config.SQL, l listeners, cfg Config) (temporal
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
 			return authorization.NewNoopClaimMapper()
 		}),
-		temporal.WithCustomMetricsHandler(measures(cfg)),
+		temporal.WithCustomMetricsHandler(metricsHandler(cfg)),
 		temporal.WithDynamicConfigClient(settings()),
 		temporal.WithChainedFrontendGrpcInterceptors(s.polls.intercept),
 	)
@@ -121,7 +121,7 @@ func createNamespace(store *config.SQL, wanted attributes) error {
 }
 
 // columns assigns columns of the list of workflows to search attributes, ordered by name, so that
-// listedBy knows the indexed ones.
+// keptIndexes knows the indexed ones.
 func columns(wanted attributes) map[string]string {
 	used := make(map[enumspb.IndexedValueType]int)
 	columns := make(map[string]string)
@@ -149,8 +149,8 @@ func (s *Server) Stop() error {
 	s.polls.stop()
 	var uiErr error
 	if s.ui != nil {
-		const patience = 2 * time.Second
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		const timeout = 2 * time.Second
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		defer cancel()
 		if uiErr = s.ui.Shutdown(ctx); uiErr != nil {
 			uiErr = s.ui.Close()
@@ -183,10 +183,10 @@ type Config struct {
 	// Logger gets the server's log. The server is verbose below warnings. Nil discards the log.
 	Logger *slog.Logger
 
-	// Measured returns the function that takes a metric's values (times in seconds), and the names
-	// of its tags. A nil function skips the metric. Measured is called for each value, from any
+	// MetricReader returns the function that takes a metric's values (times in seconds), and the names
+	// of its tags. A nil function skips the metric. MetricReader is called for each value, from any
 	// goroutine. Nil skips all metrics.
-	Measured func(measure string) (tags []string, take func(tags []string, value float64))
+	MetricReader func(measure string) (tags []string, take func(tags []string, value float64))
 
 	// NoUI disables the web UI.
 	NoUI bool
@@ -201,15 +201,15 @@ type Config struct {
 }
 
 const (
-	// readyPatience bounds the wait until a started server is ready.
-	readyPatience = 30 * time.Second
-	readyRetry    = 20 * time.Millisecond
+	// readyTimeout bounds the wait until a started server is ready.
+	readyTimeout       = 30 * time.Second
+	readyRetryInterval = 20 * time.Millisecond
 )
 
 // awaitNamespace waits until the server serves the namespace, and registers missing search
 // attributes.
 func awaitNamespace(ctx context.Context, address string, wanted attributes) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, readyPatience)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -225,7 +225,7 @@ func awaitNamespace(ctx context.Context, address string, wanted attributes) (err
 			break
 		}
 		select {
-		case <-time.After(readyRetry):
+		case <-time.After(readyRetryInterval):
 		case <-ctx.Done():
 			return fmt.Errorf("wait for namespace %q: %w", namespace, errors.Join(context.Cause(ctx), err))
 		}
@@ -269,19 +269,19 @@ type polls struct {
 	stop     context.CancelFunc
 }
 
-// pollAgain is the duration of a poll while the server stops.
-const pollAgain = 50 * time.Millisecond
+// stoppingPollTime is the duration of a poll while the server stops.
+const stoppingPollTime = 50 * time.Millisecond
 
 func (p polls) intercept(
 	ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
-	nothing := nothingToDo(req)
-	if nothing == nil {
+	empty := emptyPollResponse(req)
+	if empty == nil {
 		return handler(ctx, req)
 	}
 	if p.stopping.Err() != nil {
-		time.Sleep(pollAgain) // the worker would poll again at once
-		return nothing, nil
+		time.Sleep(stoppingPollTime) // the worker would poll again at once
+		return empty, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -289,8 +289,9 @@ func (p polls) intercept(
 	return handler(ctx, req)
 }
 
-// nothingToDo returns the empty response to a worker's poll, or nil if the request is no poll.
-func nothingToDo(req any) any {
+// emptyPollResponse returns the empty response to a worker's poll, or nil if the request is no
+// poll.
+func emptyPollResponse(req any) any {
 	switch req.(type) {
 	case *workflowservice.PollWorkflowTaskQueueRequest:
 		return &workflowservice.PollWorkflowTaskQueueResponse{}

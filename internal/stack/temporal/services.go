@@ -29,7 +29,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// services is temporal.TopLevelModule with the shortcut between its services, and with our listeners.
+// services is temporal.TopLevelModule with the shortcut between its services, and with our
+// listeners.
 func services(s *shortcut, l listeners) fx.Option {
 	return fx.Options(
 		fx.Supply(s, l),

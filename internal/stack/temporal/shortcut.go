@@ -71,7 +71,7 @@ func (s *shortcut) intercept(
 		return invoker(ctx, name, req, reply, conn, opts...)
 	}
 	m, call := found.(method), &transport{name: name} //nolint:forcetypeassert // nothing else is stored
-	ctx, cancel := inbound(ctx, call)
+	ctx, cancel := serviceContext(ctx, call)
 	defer cancel()
 	// Both sides keep using their messages, so each gets a copy.
 	response, err := m.handler(m.service, ctx, func(in any) error {
@@ -101,12 +101,12 @@ func transfer(to, from proto.Message) error {
 	return nil
 }
 
-// inbound returns the service's context of a request. It ends with the caller's context, and only
-// inherits the headers.
-func inbound(caller context.Context, call *transport) (context.Context, context.CancelFunc) {
+// serviceContext returns the service's context of a request. It ends with the caller's context, and
+// only inherits the headers.
+func serviceContext(caller context.Context, call *transport) (context.Context, context.CancelFunc) {
 	headers, _ := metadata.FromOutgoingContext(caller) // a copy
 	ctx := metadata.NewIncomingContext(context.Background(), headers)
-	ctx = peer.NewContext(ctx, here)
+	ctx = peer.NewContext(ctx, localPeer)
 	ctx = grpc.NewContextWithServerTransportStream(ctx, call)
 	var cancel context.CancelFunc
 	if deadline, ok := caller.Deadline(); ok {
@@ -121,7 +121,7 @@ func inbound(caller context.Context, call *transport) (context.Context, context.
 	}
 }
 
-var here = &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(loopback)}}
+var localPeer = &peer.Peer{Addr: &net.TCPAddr{IP: net.ParseIP(loopback)}}
 
 // asStatus converts an error to the caller's error over a connection.
 func asStatus(err error) error {

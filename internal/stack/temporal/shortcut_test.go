@@ -166,7 +166,7 @@ func TestClientTakesTheShortcut(t *testing.T) {
 	server, err := Start(t.Context(), Config{Dir: t.TempDir(), NoUI: true})
 	require.NoError(t, err)
 	dial := func(options ...grpc.DialOption) (client.Client, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), readyPatience)
+		ctx, cancel := context.WithTimeout(t.Context(), readyTimeout)
 		defer cancel()
 		return client.DialContext(ctx, client.Options{
 			HostPort: "127.0.0.1:1", ConnectionOptions: client.ConnectionOptions{DialOptions: options},

@@ -20,21 +20,21 @@ import (
 	"go.temporal.io/server/common/resolver"
 )
 
-// keepStatements makes the server prepare each statement only once. Call it before the server
+// cacheStatements makes the server prepare each statement only once. Call it before the server
 // starts.
 //
 // The server opens a file once and shares the handle, without a hook to choose the driver. So
-// keepStatements replaces the handle's contents.
-func keepStatements(store *config.SQL, logger log.Logger) error {
+// cacheStatements replaces the handle's contents.
+func cacheStatements(store *config.SQL, logger log.Logger) error {
 	db, err := openedByServer(store, logger)
 	if err != nil {
 		return fmt.Errorf("open Temporal's database: %w", err)
 	}
-	if _, done := db.Driver().(*keeper); done {
+	if _, done := db.Driver().(*cachingDriver); done {
 		return nil // by an earlier server of this process, with the same file
 	}
 	plain := db.DB
-	db.DB = sql.OpenDB(&keeper{driver: plain.Driver(), name: dataSource(store)})
+	db.DB = sql.OpenDB(&cachingDriver{driver: plain.Driver(), name: dataSource(store)})
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
 	return plain.Close()
@@ -67,17 +67,17 @@ func dataSource(store *config.SQL) string {
 	return "file:" + store.DatabaseName + "?" + values.Encode()
 }
 
-// keeper opens connections that cache their statements. It is also a driver, because database/sql
-// requests the driver from a connector.
-type keeper struct {
+// cachingDriver opens connections that cache their statements. It is also a driver, because
+// database/sql requests the driver from a connector.
+type cachingDriver struct {
 	driver driver.Driver
 	name   string
 }
 
-func (k *keeper) Connect(context.Context) (driver.Conn, error) { return k.Open(k.name) }
-func (k *keeper) Driver() driver.Driver                        { return k }
+func (k *cachingDriver) Connect(context.Context) (driver.Conn, error) { return k.Open(k.name) }
+func (k *cachingDriver) Driver() driver.Driver                        { return k }
 
-func (k *keeper) Open(name string) (driver.Conn, error) {
+func (k *cachingDriver) Open(name string) (driver.Conn, error) {
 	opened, err := k.driver.Open(name)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (k *keeper) Open(name string) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%T lacks a method", opened), opened.Close())
 	}
-	return &keeping{sqliteConn: conn, kept: make(map[string]sqliteStmt)}, nil
+	return &cachingConn{sqliteConn: conn, statements: make(map[string]sqliteStmt)}, nil
 }
 
 // sqliteConn and sqliteStmt are the interfaces of SQLite's connections and statements.
@@ -106,18 +106,18 @@ type (
 	}
 )
 
-// keptMost bounds the cached statements of a connection. The server has about eighty, plus variants
-// with lists of different lengths.
-const keptMost = 256
+// maxStatements bounds the cached statements of a connection. The server has about eighty, plus
+// variants with lists of different lengths.
+const maxStatements = 256
 
-// keeping is a connection that caches its statements. One goroutine at a time uses it.
-type keeping struct {
+// cachingConn is a connection that caches its statements. One goroutine at a time uses it.
+type cachingConn struct {
 	sqliteConn
 
-	kept map[string]sqliteStmt
+	statements map[string]sqliteStmt
 }
 
-func (k *keeping) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (k *cachingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -127,25 +127,25 @@ func (k *keeping) ExecContext(ctx context.Context, query string, args []driver.N
 	}
 	// A write takes less time than starting the goroutine that would interrupt it.
 	res, err := stmt.ExecContext(context.WithoutCancel(ctx), args)
-	return res, cmp.Or(err, k.give(query, stmt)) // the server checks the error's type
+	return res, cmp.Or(err, k.put(query, stmt)) // the server checks the error's type
 }
 
-func (k *keeping) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (k *cachingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	stmt, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := stmt.QueryContext(ctx, args)
 	if err != nil {
-		return nil, errors.Join(err, k.give(query, stmt))
+		return nil, errors.Join(err, k.put(query, stmt))
 	}
-	return &keptRows{Rows: rows, conn: k, query: query, stmt: stmt}, nil
+	return &cachedRows{Rows: rows, conn: k, query: query, stmt: stmt}, nil
 }
 
 // take returns a statement for exclusive use until give.
-func (k *keeping) take(ctx context.Context, query string) (sqliteStmt, error) {
-	if stmt, ok := k.kept[query]; ok {
-		delete(k.kept, query)
+func (k *cachingConn) take(ctx context.Context, query string) (sqliteStmt, error) {
+	if stmt, ok := k.statements[query]; ok {
+		delete(k.statements, query)
 		return stmt, nil
 	}
 	prepared, err := k.PrepareContext(ctx, query)
@@ -159,48 +159,48 @@ func (k *keeping) take(ctx context.Context, query string) (sqliteStmt, error) {
 	return stmt, nil
 }
 
-// give caches a statement. A full cache drops any other.
-func (k *keeping) give(query string, stmt sqliteStmt) error {
-	if _, twice := k.kept[query]; twice {
+// put caches a statement. A full cache drops any other.
+func (k *cachingConn) put(query string, stmt sqliteStmt) error {
+	if _, exists := k.statements[query]; exists {
 		return stmt.Close()
 	}
 	var err error
-	for other, old := range k.kept {
-		if len(k.kept) < keptMost {
+	for other, old := range k.statements {
+		if len(k.statements) < maxStatements {
 			break
 		}
-		delete(k.kept, other)
+		delete(k.statements, other)
 		err = old.Close()
 	}
-	k.kept[query] = stmt
+	k.statements[query] = stmt
 	return err
 }
 
 // Close closes the statements and the connection.
-func (k *keeping) Close() error {
+func (k *cachingConn) Close() error {
 	var errs []error
-	for query, stmt := range k.kept {
-		delete(k.kept, query)
+	for query, stmt := range k.statements {
+		delete(k.statements, query)
 		errs = append(errs, stmt.Close())
 	}
 	return errors.Join(append(errs, k.sqliteConn.Close())...)
 }
 
-// keptRows are the rows of a cached statement.
-type keptRows struct {
+// cachedRows are the rows of a cached statement.
+type cachedRows struct {
 	driver.Rows
 
-	conn   *keeping
+	conn   *cachingConn
 	query  string
 	stmt   sqliteStmt
 	closed bool
 }
 
 // Close returns the statement to the cache.
-func (r *keptRows) Close() error {
+func (r *cachedRows) Close() error {
 	if r.closed {
 		return nil
 	}
 	r.closed = true
-	return errors.Join(r.Rows.Close(), r.conn.give(r.query, r.stmt))
+	return errors.Join(r.Rows.Close(), r.conn.put(r.query, r.stmt))
 }

@@ -45,7 +45,7 @@ func keptDatabase(t *testing.T) (*sql.DB, *counter) {
 	require.NoError(t, err)
 	count := &counter{Driver: plain.Driver()}
 	require.NoError(t, plain.Close())
-	db := sql.OpenDB(&keeper{driver: count, name: dataSource(store)})
+	db := sql.OpenDB(&cachingDriver{driver: count, name: dataSource(store)})
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	_, err = db.ExecContext(t.Context(), "CREATE TABLE numbers (n INTEGER PRIMARY KEY)")
@@ -114,7 +114,7 @@ func TestKeepStatements(t *testing.T) {
 	t.Run("KeepsABoundedNumber", func(t *testing.T) {
 		t.Parallel()
 		db, _ := keptDatabase(t)
-		for n := range keptMost + 10 {
+		for n := range maxStatements + 10 {
 			var got int
 			require.NoError(t, db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %d", n)).Scan(&got))
 			require.Equal(t, n, got)
@@ -122,7 +122,7 @@ func TestKeepStatements(t *testing.T) {
 		conn, err := db.Conn(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, conn.Raw(func(c any) error {
-			require.Len(t, c.(*keeping).kept, keptMost)
+			require.Len(t, c.(*cachingConn).statements, maxStatements)
 			return nil
 		}))
 		require.NoError(t, conn.Close())
@@ -132,10 +132,10 @@ func TestKeepStatements(t *testing.T) {
 		t.Parallel()
 		store := storeConfig(filepath.Join(t.TempDir(), databaseFile))
 		for range 2 { // a second server of this process finds what the first has done
-			require.NoError(t, keepStatements(store, log.NewNoopLogger()))
+			require.NoError(t, cacheStatements(store, log.NewNoopLogger()))
 			db, err := openedByServer(store, log.NewNoopLogger())
 			require.NoError(t, err)
-			require.IsType(t, &keeper{}, db.Driver())
+			require.IsType(t, &cachingDriver{}, db.Driver())
 			var mode string
 			require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&mode))
 			require.Equal(t, "wal", mode)

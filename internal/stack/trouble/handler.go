@@ -15,17 +15,17 @@ import (
 type handler struct {
 	slog.Handler
 
-	teller  *Teller
-	quiet   *atomic.Bool
-	lasting *lasting
+	reporter      *Reporter
+	quiet         *atomic.Bool
+	lastingErrors *lastingErrors
 	// failure is the error in earlier attributes, or empty.
 	failure string
 }
 
 // NewHandler returns a handler that logs to another handler and reports errors. It reports nothing
 // while quiet is set: at the start, which returns its own errors, and at the end.
-func NewHandler(to slog.Handler, teller *Teller, quiet *atomic.Bool) slog.Handler {
-	return handler{Handler: to, teller: teller, quiet: quiet, lasting: &lasting{kinds: make(map[string]span)}}
+func NewHandler(to slog.Handler, reporter *Reporter, quiet *atomic.Bool) slog.Handler {
+	return handler{Handler: to, reporter: reporter, quiet: quiet, lastingErrors: &lastingErrors{kinds: make(map[string]span)}}
 }
 
 // Messages of Temporal's SQLite and the system that need a person's action.
@@ -33,10 +33,10 @@ var (
 	diskFull   = regexp.MustCompile(`disk is full|no space left on device`)
 	fileBroken = regexp.MustCompile(`disk image is malformed|disk I/O error|readonly database|` +
 		`unable to open database file|file is not a database`)
-	panicked = regexp.MustCompile(`(?i)\bpanic`)
-	// late matches a request whose caller no longer waits. An overloaded machine has some every
+	panicPattern = regexp.MustCompile(`(?i)\bpanic`)
+	// callerGone matches a request whose caller no longer waits. An overloaded machine has some every
 	// second: Temporal is slow then, but not broken.
-	late = regexp.MustCompile(`context canceled|context deadline exceeded`)
+	callerGone = regexp.MustCompile(`context canceled|context deadline exceeded`)
 )
 
 // isError reports whether an attribute holds an error. The server and its SDK use different names.
@@ -67,28 +67,29 @@ func (h handler) report(ctx context.Context, r slog.Record) {
 	case diskFull.MatchString(failure):
 		// Temporal stops then, and its clients wait silently for minutes. Mosey's log gets the same
 		// sentence each time.
-		h.teller.Logger.ErrorContext(ctx, "Temporal cannot store data", "error", failure)
+		h.reporter.Logger.ErrorContext(ctx, "Temporal cannot store data", "error", failure)
 	case broken != "":
-		h.teller.TellOf(broken, text)
+		h.reporter.ReportKind(broken, text)
 	// the server has panicked, or would have exited
-	case r.Level > slog.LevelError, panicked.MatchString(r.Message),
-		r.Level == slog.LevelError && h.lasting.lasts(r.Time, text):
-		h.teller.Tell(text)
+	case r.Level > slog.LevelError, panicPattern.MatchString(r.Message),
+		r.Level == slog.LevelError && h.lastingErrors.record(r.Time, text):
+		h.reporter.Report(text)
 	}
 }
 
-// An error lasts if it repeats lastsTimes during lastsFor without a pause of lastsPause. Ordinary
-// errors end by themselves, such as abandoned requests and starting services.
+// An error lasts if it repeats lastingCount during lastingDuration without a pause of
+// maxLastingPause. Ordinary errors end by themselves, such as abandoned requests and starting
+// services.
 const (
-	lastsTimes = 10
-	lastsFor   = 3 * time.Minute
-	lastsPause = time.Minute
-	// lastsMost bounds the tracked kinds of errors.
-	lastsMost = 100
+	lastingCount    = 10
+	lastingDuration = 3 * time.Minute
+	maxLastingPause = time.Minute
+	// maxLastingKinds bounds the tracked kinds of errors.
+	maxLastingKinds = 100
 )
 
-// lasting separates lasting errors from those that end by themselves.
-type lasting struct {
+// lastingErrors separates lasting errors from those that end by themselves.
+type lastingErrors struct {
 	mu    sync.Mutex
 	kinds map[string]span
 }
@@ -99,25 +100,25 @@ type span struct {
 	times       int
 }
 
-// lasts records an error, and reports whether its kind lasts.
-func (l *lasting) lasts(now time.Time, text string) bool {
-	if late.MatchString(text) {
+// record records an error, and reports whether its kind lasts.
+func (l *lastingErrors) record(now time.Time, text string) bool {
+	if callerGone.MatchString(text) {
 		return false
 	}
-	of := shape(text)
+	kindKey := shape(text)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.kinds[of]
-	if now.Sub(s.last) > lastsPause {
+	s := l.kinds[kindKey]
+	if now.Sub(s.last) > maxLastingPause {
 		s = span{first: now}
 	}
 	s.last = now
 	s.times++
-	if len(l.kinds) >= lastsMost {
+	if len(l.kinds) >= maxLastingKinds {
 		clear(l.kinds)
 	}
-	l.kinds[of] = s
-	return s.times >= lastsTimes && now.Sub(s.first) >= lastsFor
+	l.kinds[kindKey] = s
+	return s.times >= lastingCount && now.Sub(s.first) >= lastingDuration
 }
 
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {

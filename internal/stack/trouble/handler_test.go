@@ -25,7 +25,7 @@ type log struct {
 
 func newLog() *log {
 	l := &log{testBundle: setup()}
-	l.handler = trouble.NewHandler(slog.NewTextHandler(&l.file, nil), l.Teller, &l.quiet)
+	l.handler = trouble.NewHandler(slog.NewTextHandler(&l.file, nil), l.Reporter, &l.quiet)
 	return l
 }
 
