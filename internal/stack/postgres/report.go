@@ -54,7 +54,7 @@ func actionableReport(line string) (text string, ok bool) {
 	default:
 		return text, killedPattern.MatchString(text)
 	}
-	return severity + ": " + text, ok
+	return severity + ": " + text + " (SQLSTATE " + code + ")", ok
 }
 
 // reportInterval is the interval for polling the log. It is long enough that a postmaster that

@@ -121,7 +121,7 @@ func TestReport(t *testing.T) {
 	time.Sleep(2 * reportInterval)
 	require.Equal(t, 1, strings.Count(told.String(), "\n"), told.String())
 	require.Contains(t, told.String(), `level=ERROR msg="an embedded server reports an error; see its log" server=Postgres `+
-		`error="ERROR: could not open file \"`+file+`\": No such file or directory" file=`+logPath(b.cfg.Dir))
+		`error="ERROR: could not open file \"`+file+`\": No such file or directory (SQLSTATE 58P01)" file=`+logPath(b.cfg.Dir))
 	require.NotContains(t, told.String(), "secret")
 	stop(t, server)
 	require.Equal(t, 1, strings.Count(told.String(), "\n"), "its end is none: %s", told.String())
