@@ -50,9 +50,9 @@ type DispatchResult struct {
 	Failed int  `json:"failed,omitempty"`
 	Active int  `json:"active"`
 	Ended  bool `json:"ended,omitempty"`
-	// Stopped is set if a person has stopped the run.
+	// Stopped is set if an operator has stopped the run.
 	Stopped bool `json:"stopped,omitempty"`
-	// Paused is set if a person has paused the run.
+	// Paused is set if an operator has paused the run.
 	Paused bool `json:"paused,omitempty"`
 	// Reason explains why the run ended or is paused.
 	Reason string `json:"reason,omitempty"`

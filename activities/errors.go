@@ -16,7 +16,7 @@ import (
 )
 
 // Types of the application errors that activities return. They are part of the on-disk format:
-// retry policies and people know them by name.
+// retry policies and operators know them by name.
 const (
 	// TypeSiteFailure: the site failed and is not requested until Temporal makes the next attempt.
 	TypeSiteFailure = "SiteFailure"
@@ -28,7 +28,7 @@ const (
 	TypeNoCapacity = "NoPlace"
 	// TypeInternalFailure: this process or its database failed; retry.
 	TypeInternalFailure = "InternalFailure"
-	// TypeBadInput: the input is wrong and a retry cannot help.
+	// TypeBadInput: the input is invalid and a retry cannot help.
 	TypeBadInput = "BadInput"
 )
 
@@ -44,8 +44,8 @@ func isSiteFailure(err error) bool {
 	return ok
 }
 
-// FirstBackoff returns the first interval of a domain's retry policy, given the interval that an
-// activity has named. 0 means no interval was named.
+// FirstBackoff returns the first interval of a domain's retry policy, at most
+// politeness.BackoffMax: firstInterval, or the default if that is 0.
 func FirstBackoff(firstInterval settings.Duration) time.Duration {
 	return min(cmp.Or(time.Duration(firstInterval), politeness.BackoffFactor*politeness.BackoffBase), politeness.BackoffMax)
 }
@@ -53,8 +53,8 @@ func FirstBackoff(firstInterval settings.Duration) time.Duration {
 // toRetryError converts the error of an attempt. After a site's failure the domain's slot is closed
 // until Temporal makes the next attempt. The retry policy gives its time (see FirstBackoff), or
 // NextRetryDelay if the wait differs, as after a Retry-After. The error is benign: it neither logs
-// nor counts as a failure. A wait longer than the policy's longest is no error, but a timer of the
-// workflow. Failures of our own are retried soon, however long the site's last wait was.
+// nor counts as a failure. A wait longer than the policy's longest interval is no error, but a
+// timer of the workflow. Internal failures are retried soon, however long the site's last wait was.
 func toRetryError(ctx context.Context, err error, firstInterval settings.Duration) error {
 	attempt := currentCall(ctx).Attempt
 	site, isSite := errors.AsType[*siteFailure](err)

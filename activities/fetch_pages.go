@@ -34,7 +34,7 @@ type FetchPagesInput struct {
 	MaxPages int `json:"max_pages"`
 	// Auto requests one page while Temporal keeps up and there is a delay to wait for, else more.
 	Auto bool `json:"auto,omitempty"`
-	// Queued is set once the domain has waited for its turn on a shared address.
+	// Queued is set once the domain has waited in the queue of a shared address.
 	Queued bool `json:"queued,omitempty"`
 	// Backoff is the first interval of the activity's retry policy, from an earlier FetchPagesResult.
 	// 0 is the interval of an unknown domain (see FirstBackoff).
@@ -219,7 +219,7 @@ func (b *batch) setNextStep(step Step, url string, wait time.Duration, reason re
 	b.res.NextStep = NextStep{Next: step, URL: urls.Shorten(url, maxShownURLBytes), Wait: settings.Duration(max(wait, 0)), Reason: reason}
 }
 
-// maxShownURLBytes bounds URLs for people, so that a payload stays small. No origin is longer.
+// maxShownURLBytes bounds URLs for operators, so that a payload stays small. No origin is longer.
 const maxShownURLBytes = 300
 
 // attempt makes one attempt. It returns an error if a page of the domain is to be retried later.
@@ -294,8 +294,8 @@ func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (b
 	return next, err
 }
 
-// stepWithoutRun takes a step for the domain's other runs, after err has kept one run from its
-// store.
+// stepWithoutRun takes a step for the domain's other runs, after err has prevented one run from
+// using its store.
 func (b *batch) stepWithoutRun(ctx context.Context, facts crawl.Facts, run int64, err error) (batchAction, error) {
 	others := facts
 	others.Runs = slices.Clone(facts.Runs)
@@ -318,7 +318,7 @@ func (b *batch) stepWithoutRun(ctx context.Context, facts crawl.Facts, run int64
 // endAfterFailure ends the batch with an error, after which the workflow waits, or defers the
 // domain.
 func (b *batch) endAfterFailure(d decide.Decision, attempt crawl.Attempt) (batchAction, error) {
-	// A graylisted domain waits in its workflow; a domain that was given up ends its workflow.
+	// A graylisted domain waits in its workflow; an abandoned domain ends its workflow.
 	if attempt.Reason == reasons.Graylist || attempt.AbandonStatus != "" {
 		return actionStep, nil
 	}

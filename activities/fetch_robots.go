@@ -35,7 +35,7 @@ type FetchRobotsInput struct {
 	URL string `json:"url,omitempty"`
 	// Hops counts the redirects so far.
 	Hops int `json:"redirects,omitempty"`
-	// Queued is set once the domain has waited for its turn on a shared address.
+	// Queued is set once the domain has waited in the queue of a shared address.
 	Queued bool `json:"queued,omitempty"`
 	// Backoff is the first interval of the activity's retry policy, as in a FetchPagesInput.
 	Backoff settings.Duration `json:"backoff,omitempty"`
@@ -88,7 +88,7 @@ type originFetch struct {
 // While robots.txt is unreachable nothing of the origin is fetched, unless a copy was read within
 // the last day. The first failures return TypeSiteFailure, and Temporal retries the activity. Then
 // the origin is deferred for an hour, and for twice as long after each further failure, up to 30
-// days. A domain whose name does not exist is given up after the same schedule.
+// days. A domain whose name does not exist is abandoned after the same schedule.
 func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (FetchRobotsResult, error) {
 	defer heartbeat(ctx)()
 	res, _, err := a.fetchRobots(ctx, in, nil, maxInProcessWait)
@@ -99,8 +99,9 @@ func (a *Activities) FetchRobots(ctx context.Context, in FetchRobotsInput) (Fetc
 	return res, toRetryError(ctx, err, in.Backoff)
 }
 
-// fetchRobots waits for the lease for at most patience; the result holds a longer wait. facts are
-// the domain's current facts; nil reads them. It returns the facts of the request's record, or nil.
+// fetchRobots waits for the lease for at most maxLeaseWait; the result holds a longer wait. facts
+// are the domain's current facts; nil reads them. It returns the facts of the request's record, or
+// nil.
 func (a *Activities) fetchRobots(
 	ctx context.Context, in FetchRobotsInput, facts *crawl.Facts, maxLeaseWait time.Duration,
 ) (FetchRobotsResult, *crawl.Facts, error) {
@@ -208,7 +209,7 @@ func (f *originFetch) makeRequest(ctx context.Context) (FetchRobotsResult, error
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain obeys the stricter of both domains' delays.
 		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.requestedFacts)), Health: health, Run: f.Run, Now: f.Facts.Now, WithdrawnTime: takenBackFor,
-		// An old robots.txt says little about the present.
+		// An old robots.txt proves little about the present.
 		ReachedRecently: f.requestedDomain == f.Domain && f.IsRecent() && f.Facts.LastRequestSucceeded(),
 		StillWanted: func(ctx context.Context) (bool, error) {
 			isEnough, err := f.readStored(ctx)

@@ -14,7 +14,7 @@ type LiftControlInput struct {
 	By     string              `json:"lifted_by"`
 }
 
-// LiftControl lifts a person's decisions about a domain. Missing ones are no error.
+// LiftControl lifts an operator's decisions about a domain. Missing ones are no error.
 func (a *Activities) LiftControl(ctx context.Context, in LiftControlInput) error {
 	err := a.store.LiftControls(ctx, in.Domain, in.By, in.Kinds...)
 	if errors.Is(err, crawl.ErrNotFound) {

@@ -29,13 +29,13 @@ type NextStep struct {
 	Reason reasons.Reason    `json:"reason,omitempty"`
 	// Defer, with StepFinish, defers the domain for Wait.
 	Defer bool `json:"defer,omitempty"`
-	// URL is the next page, for people. With StepRobots it is the target of the last redirect.
+	// URL is the next page, for operators. With StepRobots it is the target of the last redirect.
 	URL string `json:"url,omitempty"`
 	// Origin, Kind and Hops are the fields of a FetchRobotsInput, with StepRobots.
 	Origin string     `json:"origin,omitempty"`
 	Kind   kinds.Kind `json:"kind,omitempty"`
 	Hops   int        `json:"redirects,omitempty"`
-	// Queued is set once the domain has waited for its turn on a shared address.
+	// Queued is set once the domain has waited in the queue of a shared address.
 	Queued bool `json:"queued,omitempty"`
 }
 

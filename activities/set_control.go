@@ -12,19 +12,19 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 )
 
-// ControlStore reads and writes people's decisions about domains.
+// ControlStore reads and writes operators' decisions about domains.
 type ControlStore interface {
 	SetControl(ctx context.Context, domain string, c crawl.Control) error
 	LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error
 }
 
-// SetControlInput is a person's decision about a domain.
+// SetControlInput is an operator's decision about a domain.
 type SetControlInput struct {
 	Domain string `json:"domain"`
 	crawl.Control
 }
 
-// SetControl stores a person's decision about a domain, which holds from the next request on. A
+// SetControl stores an operator's decision about a domain, which holds from the next request on. A
 // delay, budget or window of null lifts an earlier one. A repeated call changes nothing.
 func (a *Activities) SetControl(ctx context.Context, in SetControlInput) error {
 	if string(in.Value) == "null" {

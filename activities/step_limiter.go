@@ -44,9 +44,9 @@ const (
 // the rest of a page, so batches on a busy machine continue in the process. It is safe for
 // concurrent use.
 //
-// A batch that ends records when its domain's next activity is due. ease measures how late that
-// activity starts, on this process's monotonic clock. Late steps halve the rate, which grows slowly
-// otherwise so that it does not oscillate. All batches share it.
+// A batch that ends records when its domain's next activity is due. stepLimiter measures how late
+// that activity starts, on this process's monotonic clock. Late steps halve the rate, which grows
+// slowly otherwise so that it does not oscillate. All batches share it.
 type stepLimiter struct {
 	mu sync.Mutex
 	// rate is in steps a second; availableSteps counts the unused steps at an instant

@@ -18,7 +18,7 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// RequestSummary describes a request of an activity for people.
+// RequestSummary describes a request of an activity for operators.
 type RequestSummary struct {
 	URL string `json:"url"`
 	// Kind is empty for a page.
@@ -85,7 +85,7 @@ type Pending struct {
 	HasMore bool `json:"has_more,omitempty"`
 }
 
-// maxPendingShown caps the count for people: it reads a hundred entries of an index.
+// maxPendingShown caps the count for operators: it reads a hundred entries of an index.
 const maxPendingShown = 100
 
 func (b *batch) countPending(ctx context.Context) error {

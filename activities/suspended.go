@@ -31,13 +31,13 @@ func (t *task) suspended() SuspendedActivity {
 // nothing to Temporal, which saves time in a process that stops together with its Temporal.
 func Suspend(a *Activities) []SuspendedActivity { return a.scheduler.suspend() }
 
-// maxHeartbeatIntervals bounds the age of a kept activity's last heartbeat, in units of
+// maxHeartbeatIntervals bounds the age of a suspended activity's last heartbeat, in units of
 // SuspendedActivity.Every. The next heartbeat must come before Temporal's time-out
 // (heartbeatsPerTimeout).
 const maxHeartbeatIntervals = 1.5
 
-// Resume continues the activities that an earlier process kept, and returns their number. It leaves
-// activities with too old a heartbeat to Temporal.
+// Resume continues the activities that an earlier process suspended, and returns their number. It
+// leaves activities with too old a heartbeat to Temporal.
 func Resume(a *Activities, suspended []SuspendedActivity) (resumed int) {
 	now := time.Now()
 	for _, k := range suspended {

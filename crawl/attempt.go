@@ -23,7 +23,7 @@ type Attempt struct {
 	Shared []SharedSlot `json:"-"`
 
 	Outcome Outcome `json:"outcome"`
-	// StatusCode is 0 if there was no answer.
+	// StatusCode is 0 if there was no response.
 	StatusCode  int    `json:"status_code,omitempty"`
 	Error       string `json:"error,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
@@ -53,13 +53,13 @@ type Attempt struct {
 	// RetryAfter is the wait that the server requested; 0 means no wait.
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// RetryIn is the wait before a retry, counted from EndedAt; nil means no retry. With RetryFirst
-	// the page and its run keep their turn: the page comes first once its domain's slot is free.
+	// the page and its run keep their priority: the page comes first once its domain's slot is free.
 	RetryIn    *Millis `json:"retry_in_ms,omitempty"`
 	RetryFirst bool    `json:"retry_next,omitempty"`
 	// RobotsVersion identifies the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
-	// Health is the domain's health after the answer; nil leaves it unchanged. AbandonStatus is the
-	// status of a domain that is given up, for AbandonReason; empty means not given up. The domain is
+	// Health is the domain's health after the response; nil leaves it unchanged. AbandonStatus is the
+	// status of an abandoned domain, for AbandonReason; empty means not abandoned. The domain is
 	// retried after AbandonFor, counted from EndedAt.
 	Health        *Health      `json:"health,omitempty"`
 	AbandonStatus DomainStatus `json:"abandon_status,omitempty"`
@@ -67,7 +67,7 @@ type Attempt struct {
 	AbandonFor    Millis       `json:"abandon_ms,omitempty"`
 
 	// Skipped is the page's reason for making no request. For OutcomeSuccess, it is the reason why the
-	// answer gave neither text nor links nor an image.
+	// response gave neither text nor links nor an image.
 	Skipped reasons.Reason `json:"skipped,omitempty"`
 	// Unchanged explains why the page counts as unchanged since the last visit.
 	Unchanged string `json:"unchanged_reason,omitempty"`
@@ -122,9 +122,9 @@ type Attempt struct {
 // again.
 const unstoredRobotsLifetime = 24 * time.Hour
 
-// WithoutContents returns the attempt without the contents of its answer. It keeps only fields that
-// the database cannot refuse, for the guard, the totals and an audit. A bare robots.txt forbids
-// everything.
+// WithoutContents returns the attempt without the contents of its response. It keeps only fields
+// that the database cannot refuse, for the guard, the totals and an audit. A bare robots.txt
+// forbids everything.
 func (a Attempt) WithoutContents(reason string) Attempt {
 	a.Error = CleanText("the database refused the rest of the record: "+reason, attemptErrorMax)
 	a.ContentType, a.AbandonReason, a.Unchanged = "", "", ""
@@ -178,7 +178,7 @@ type PageUpdate struct {
 	Extractor int `json:"extractor,omitempty"`
 	// Images reports whether the page's images were recorded, too.
 	Images bool `json:"images_recorded,omitempty"`
-	// IsPage is set if the answer is a page, whatever its expected kind.
+	// IsPage is set if the response is a page, whatever its expected kind.
 	IsPage bool `json:"is_page,omitempty"`
 	// Outdated is set if the page is gone: the next visit must read it, changed or not.
 	Outdated bool `json:"must_reread,omitempty"`

@@ -11,10 +11,10 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// ControlType is a kind of decision about a domain, made by a person. The values are stored.
+// ControlType is a kind of decision about a domain, made by an operator. The values are stored.
 type ControlType string
 
-// The decisions that a person can make.
+// The decisions that an operator can make.
 const (
 	ControlPause  ControlType = "pause"  // makes no request until it is lifted or has expired
 	ControlStop   ControlType = "stop"   // makes no request until the domain is seeded again
@@ -27,7 +27,7 @@ const (
 // ControlTypes lists every ControlType.
 var ControlTypes = []ControlType{ControlPause, ControlStop, ControlBlock, ControlDelay, ControlBudget, ControlWindow}
 
-// Control is a person's decision about a domain.
+// Control is an operator's decision about a domain.
 type Control struct {
 	Type ControlType `json:"kind"`
 	// Value is the milliseconds of a delay, the pages of a budget, or the text of a window.
@@ -36,7 +36,7 @@ type Control struct {
 	// List and Entry name the blocking list and its entry; empty means missing on the allow list.
 	List  string `json:"list,omitempty"`
 	Entry string `json:"entry,omitempty"`
-	// SetBy names the person or program that made the decision.
+	// SetBy names the operator or program that made the decision.
 	SetBy string    `json:"set_by"`
 	SetAt time.Time `json:"set_at,omitzero"`
 	// Until is the time of expiry; zero means no expiry.
@@ -98,7 +98,7 @@ func (cs Controls) FirstForbidding(now time.Time) (first Control, found bool) {
 	return first, found
 }
 
-// Delay returns the minimum delay set by a person; 0 if not set.
+// Delay returns the minimum delay set by an operator; 0 if not set.
 func (cs Controls) Delay() time.Duration {
 	var ms Millis
 	cs.value(ControlDelay, &ms)
@@ -111,7 +111,7 @@ func (cs Controls) Budget() (pages int64, set bool) {
 	return pages, set
 }
 
-// Window returns the text of the windows set by a person; empty if not set.
+// Window returns the text of the windows set by an operator; empty if not set.
 func (cs Controls) Window() string {
 	var text string
 	cs.value(ControlWindow, &text)
@@ -136,7 +136,7 @@ const (
 	ChangeStop   RunAction = "stop"   // ends it until it is resumed
 )
 
-// RunChange is a person's or a program's action on a run.
+// RunChange is an operator's or a program's action on a run.
 type RunChange struct {
 	Action RunAction `json:"kind"`
 	// Settings holds the settings that ChangeSet changes; nil fields keep their value.
@@ -144,7 +144,7 @@ type RunChange struct {
 	Reason   string            `json:"reason,omitempty"`
 	// Until ends a pause; zero means that the pause lasts until the run is resumed.
 	Until time.Time `json:"until,omitzero"`
-	// SetBy names the person or program that made the change.
+	// SetBy names the operator or program that made the change.
 	SetBy string    `json:"set_by"`
 	SetAt time.Time `json:"set_at,omitzero"`
 	// Decision identifies the change, so that it is made once; empty does not.

@@ -15,7 +15,7 @@
 // names the deciding rule.
 //
 // Two mechanisms enforce it. A durable Temporal timer makes the domain's workflow sleep, so that
-// nothing spins and a person can see the reason for waiting. A row in Postgres, the slot, is the
+// nothing spins and an operator can see the reason for waiting. A row in Postgres, the slot, is the
 // guard. It is acquired on the database's clock right before the request. It holds until the
 // request must have ended, even if the process that acquired it is gone.
 //

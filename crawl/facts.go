@@ -19,7 +19,7 @@ type Facts struct {
 	Runs []RunFacts `json:"runs"`
 }
 
-// UnreachableFor returns how long the domain's attempts have been taken back.
+// UnreachableFor returns the duration for which the domain's attempts have been undone.
 func (f Facts) UnreachableFor() time.Duration {
 	if f.Domain.UnreachableSince.IsZero() {
 		return 0
@@ -37,7 +37,7 @@ func (f Facts) CrawlOf(origin string) *CrawlFacts {
 	return nil
 }
 
-// LastRequestSucceeded reports whether the domain answered the last request.
+// LastRequestSucceeded reports whether the domain responded to the last request.
 func (f Facts) LastRequestSucceeded() bool {
 	last := len(f.Domain.Health.Samples) - 1
 	return f.Domain.Reachable > 0 && (last < 0 || !f.Domain.Health.Samples[last].Error)
@@ -49,8 +49,8 @@ type DomainFacts struct {
 	// Status is empty for an unknown domain.
 	Status DomainStatus `json:"status"`
 	Reason string       `json:"reason,omitempty"`
-	// DeferredUntil ends a deferral, or the giving up of a domain. Zero means not deferred, or given
-	// up until a person lifts it.
+	// DeferredUntil ends a deferral, or the abandonment of a domain. Zero means not deferred, or
+	// abandoned until an operator lifts it.
 	DeferredUntil time.Time `json:"deferred_until,omitzero"`
 	// HasSchemelessSeeds is set if pages of the domain were seeded without a scheme.
 	HasSchemelessSeeds bool `json:"schemeless,omitempty"`
@@ -65,11 +65,11 @@ type DomainFacts struct {
 	// Recrawl is a stored DomainRecrawl; empty means not stored.
 	Recrawl json.RawMessage `json:"recrawl,omitempty"`
 	// Origins counts the domain's origins whose robots.txt was requested. Reachable counts the origins
-	// that answered the last request for it.
+	// that responded to the last request for it.
 	Origins   int `json:"origins,omitempty"`
 	Reachable int `json:"reachable_origins,omitempty"`
-	// UnreachableSince is the start of taking attempts back, because the domain or our network may be
-	// failing; zero means not taken back.
+	// UnreachableSince is the time since which attempts are undone, because the domain or our network
+	// may be failing; zero means no undone attempt.
 	UnreachableSince time.Time `json:"unreachable_since,omitzero"`
 	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
@@ -105,7 +105,7 @@ type RunFacts struct {
 	Budget *int64 `json:"budget,omitempty"`
 	// HasWaitingDomains is set if the run has more due domains than may be active. StartedAtClaim is
 	// the value of DomainStarted when its dispatcher claimed the domain. HasYielded is set if the
-	// domain has made way for others, and has not had its turn since.
+	// domain has yielded to others, and has not been claimed since.
 	HasWaitingDomains bool  `json:"has_waiting_domains,omitempty"`
 	StartedAtClaim    int64 `json:"requests_at_claim,omitempty"`
 	HasYielded        bool  `json:"yielded,omitempty"`
@@ -151,7 +151,7 @@ type CrawlFacts struct {
 	Extractor int             `json:"extractor,omitempty"`
 	Usage     json.RawMessage `json:"usage,omitempty"`
 	// History is the stored history of changes that visits found (Recrawl). IsRevisit is set if the
-	// page is due for a revisit, or if a person requests it again.
+	// page is due for a revisit, or if an operator requests it again.
 	History   json.RawMessage `json:"history,omitempty"`
 	IsRevisit bool            `json:"is_revisit,omitempty"`
 	// ImagesRecorded is set if the page's images were recorded when it was last read.
@@ -162,12 +162,12 @@ type CrawlFacts struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Patterns are the page's patterns, the widest first: see traps.Patterns.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
-	// LastReachableURL is the origin's last page or image with a good answer, while its domain needs a
-	// probe; empty means unknown. OriginHasPages is then set for an image whose origin also has pages,
-	// pending or fetched lately.
+	// LastReachableURL is the origin's last page or image with a good response, while its domain needs
+	// a probe; empty means unknown. OriginHasPages is then set for an image whose origin also has
+	// pages, pending or fetched recently.
 	LastReachableURL string `json:"last_reachable_url,omitempty"`
 	OriginHasPages   bool   `json:"origin_has_pages,omitempty"`
-	// FinalResponse is set if the last request had a final answer other than a success.
+	// FinalResponse is set if the last request had a final response other than a success.
 	FinalResponse *FinalResponse `json:"final_answer,omitempty"`
 	// DeclaringDomains lists the domains, at most 100, that declare the sitemap: it may list their
 	// pages.
@@ -183,7 +183,7 @@ type ImageFacts struct {
 	Thumbnail bool `json:"thumbnail,omitempty"`
 }
 
-// FinalResponse is an answer from 400 to 499.
+// FinalResponse is a response from 400 to 499.
 type FinalResponse struct {
 	At     time.Time `json:"at"`
 	Status int       `json:"status"`
@@ -214,8 +214,8 @@ type RobotsFacts struct {
 	Agent string `json:"agent,omitempty"`
 	// TDMKnown is set if the origin's tdmrep.json has been requested.
 	TDMKnown bool `json:"tdm_known,omitempty"`
-	// UnansweredCount counts consecutive unanswered requests. WasRead is set if a robots.txt was ever
-	// read.
+	// UnansweredCount counts consecutive requests without a response. WasRead is set if a robots.txt
+	// was ever read.
 	UnansweredCount int  `json:"unanswered_count,omitempty"`
 	WasRead         bool `json:"was_read,omitempty"`
 }

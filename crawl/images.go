@@ -135,7 +135,7 @@ type ImageProblem string
 
 // The reasons for not recording an image.
 const (
-	ImageUnanswered ImageProblem = "not answered" // the last attempt had no answer, or no success
+	ImageUnanswered ImageProblem = "not answered" // the last attempt had no response, or no success
 	ImageNotAnImage ImageProblem = "not an image" // other content, or an unknown format
 	ImageSVG        ImageProblem = "svg"          // a drawing, which is not read
 	ImageMismatch   ImageProblem = "mismatch"     // Content-Type and first bytes differ

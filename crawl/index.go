@@ -85,7 +85,7 @@ type IndexedPage struct {
 	Language string
 	// Anchors holds the terms of other domains' links to the page, in the form of an Index.
 	Anchors string
-	// Score is the page's worth by its links, from 0 to 1.
+	// Score is the page's score by its links, from 0 to 1.
 	Score float32
 	// Date is its time of publication, else of change, else of fetching.
 	Date time.Time

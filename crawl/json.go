@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// JSONError describes an error in a person's JSON, from encoding/json or a type's own
+// JSONError describes an error in an operator's JSON, from encoding/json or a type's own
 // UnmarshalJSON. The result wraps ErrInvalid. It returns nil, and such an error, unchanged.
 func JSONError(err error) error {
 	if err == nil || errors.Is(err, ErrInvalid) {

@@ -27,7 +27,7 @@ type Start struct {
 	// longest duration of a request, after which shared slots are closed for their own delay.
 	SlotHold    Millis `json:"hold_ms"`
 	MaxDuration Millis `json:"span_ms"`
-	// Queued is set if the caller has waited for its turn in a shared slot's queue.
+	// Queued is set if the caller has waited in a shared slot's queue.
 	Queued bool `json:"queued"`
 	// RunBudget, DomainBudget and RegisteredBudget limit the run's requests in all, to the domain, and
 	// to its registered domain; nil means no limit.
@@ -48,13 +48,13 @@ type SharedSlot struct {
 	Delay Millis `json:"delay_ms"`
 }
 
-// Lease is the guard's answer.
+// Lease is the guard's response.
 type Lease struct {
 	Granted bool
 	// CrawlID is the crawl that holds the lease, if granted.
 	CrawlID int64
 	// Wait is the time before the next request for a lease, if not granted, and Reason its cause. A
-	// wait is useless with reasons.Stale, or if a person forbids the request.
+	// wait is useless with reasons.Stale, or if an operator forbids the request.
 	Wait   time.Duration
 	Reason reasons.Reason
 }

@@ -1,6 +1,6 @@
 package crawl
 
-// Rank is the last computed worth of a domain or a page by its links.
+// Rank is the last computed score of a domain or a page by its links.
 type Rank struct {
 	// Domains counts the registered domains that link to it.
 	Domains int `json:"domains"`
@@ -8,19 +8,20 @@ type Rank struct {
 	Score float64 `json:"score"`
 }
 
-// RankedDomain is a domain and its worth.
+// RankedDomain is a domain and its score.
 type RankedDomain struct {
 	Domain string `json:"domain"`
 	Rank
 }
 
-// RankedPage is a page and its worth.
+// RankedPage is a page and its score.
 type RankedPage struct {
 	ID int64
 	Rank
 }
 
-// PageRanks holds the worth of the pages with ids in (After, Through]; a missing page has no worth.
+// PageRanks holds the scores of the pages with ids in (After, Through]; a missing page has no
+// score.
 type PageRanks struct {
 	After, Through int64
 	Pages          []RankedPage

@@ -6,13 +6,13 @@ type Outcome string
 
 // The outcomes an attempt can have.
 const (
-	OutcomeSuccess Outcome = "success" // any answer below 400, redirects included
-	// OutcomeFailed has no usable answer: DNS, TLS, a reset, malformed HTTP, or a dead worker.
+	OutcomeSuccess Outcome = "success" // any response below 400, redirects included
+	// OutcomeFailed has no usable response: DNS, TLS, a reset, malformed HTTP, or a dead worker.
 	OutcomeFailed        Outcome = "failed"
 	OutcomeTimeout       Outcome = "timeout"        // an attempt that exceeded a time limit
 	OutcomeBlockedRobots Outcome = "blocked_robots" // disallowed by robots.txt, not requested
-	OutcomeBlocked4xx    Outcome = "blocked_4xx"    // an answer from 400 to 499
-	OutcomeBlocked5xx    Outcome = "blocked_5xx"    // an answer from 500 to 599
+	OutcomeBlocked4xx    Outcome = "blocked_4xx"    // a response from 400 to 499
+	OutcomeBlocked5xx    Outcome = "blocked_5xx"    // a response from 500 to 599
 	OutcomeSkipped       Outcome = "skipped"        // a fresh page, or a trap: not requested
 )
 
@@ -45,8 +45,8 @@ const (
 	DomainPending   DomainStatus = "pending"   // has work and no workflow
 	DomainActive    DomainStatus = "active"    // has a workflow, or is about to have one
 	DomainExhausted DomainStatus = "exhausted" // has nothing left to crawl
-	DomainBlocked   DomainStatus = "blocked"   // was stopped by a person, or refuses all requests
-	// DomainUnreachable gives no usable answers. Like a refusing domain, it is retried later.
+	DomainBlocked   DomainStatus = "blocked"   // was stopped by an operator, or refuses all requests
+	// DomainUnreachable gives no usable responses. Like a refusing domain, it is retried later.
 	DomainUnreachable DomainStatus = "unreachable"
 )
 
@@ -60,7 +60,7 @@ type RunStatus string
 const (
 	RunRunning RunStatus = "running" // dispatches domains
 	RunPaused  RunStatus = "paused"  // begins nothing until it is resumed, or its pause is over
-	RunStopped RunStatus = "stopped" // was stopped by a person and can be resumed
+	RunStopped RunStatus = "stopped" // was stopped by an operator and can be resumed
 	RunDone    RunStatus = "done"    // has nothing due, or has spent its budget
 )
 

@@ -34,8 +34,8 @@ type Run struct {
 	Widening bool `json:"-"`
 }
 
-// LatestRuns returns the running runs and the latest others, most in all if fewer are running. The
-// runs are in the order of their start.
+// LatestRuns returns the running runs and the latest others, at most limit in all unless more are
+// running. The runs are in the order of their start.
 func LatestRuns(runs []Run, limit int) []Run {
 	excess := max(len(runs)-limit, 0) // to leave out
 	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool {

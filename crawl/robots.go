@@ -43,8 +43,8 @@ type Robots struct {
 	LastModified time.Time `json:"last_modified,omitzero"`
 	// Failed is set if it could not be read: the verdict is RobotsUnreachable, or the last copy's.
 	Failed bool `json:"failed,omitempty"`
-	// UnansweredCount counts consecutive requests without any answer from a host with a known name. A
-	// conclusive failure counts more than once.
+	// UnansweredCount counts consecutive requests without any response from a host with a known name.
+	// A conclusive failure counts more than once.
 	UnansweredCount int `json:"unanswered_count,omitempty"`
 	// Lifetime is the lifetime of the verdict, counted from saving or reading it.
 	Lifetime Millis `json:"fresh_ms"`
@@ -52,7 +52,7 @@ type Robots struct {
 	// Failures counts consecutive failed fetches, and Failing is their duration.
 	Failures int           `json:"-"`
 	Failing  time.Duration `json:"-"`
-	// Age is the time since the verdict was known from an answer; negative without an answer.
+	// Age is the time since a response last gave the verdict; negative without a response.
 	Age time.Duration `json:"-"`
 	// Version identifies this fetch.
 	Version int64 `json:"-"`

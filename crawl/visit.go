@@ -10,7 +10,7 @@ import (
 // Visit holds the state of a page's last successful fetch, to fetch as seldom and as little as
 // possible. The zero value means a page never fetched. The JSON is an on-disk format.
 type Visit struct {
-	// At is the time of the complete answer.
+	// At is the time of the complete response.
 	At time.Time `json:"at,omitzero"`
 	// FreshUntil ends the declared freshness, at most freshness.Max after At; zero means undeclared.
 	FreshUntil time.Time `json:"fresh_until,omitzero"`

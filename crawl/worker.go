@@ -21,7 +21,7 @@ type WorkerUse struct {
 	// CallCount counts its calls, from 1.
 	CallCount int64
 	InFlight  int
-	// MaxInFlight is the maximum that it can have in flight before it receives the answer.
+	// MaxInFlight is the maximum that it can have in flight before it receives the response.
 	MaxInFlight int
 	// Demand is the number that it would have in flight without a limit.
 	Demand int
@@ -39,7 +39,7 @@ type WorkerShare struct {
 // FleetLimitMax bounds FleetLimit.MaxFetches.
 const FleetLimitMax = 1_000_000
 
-// FleetLimit is a person's limit for all workers.
+// FleetLimit is an operator's limit for all workers.
 type FleetLimit struct {
 	// MaxFetches is the maximum number of requests in flight in all workers; 0 means no limit.
 	MaxFetches int       `json:"max_fetches"`

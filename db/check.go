@@ -124,7 +124,7 @@ func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) er
 	})
 }
 
-// CheckKeywords finds pages with ids in (after, upto] that this program has read, without terms.
+// CheckKeywords finds pages with ids in (after, through] that this program has read, without terms.
 func (s *Store) CheckKeywords(ctx context.Context, after, through int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
@@ -139,7 +139,7 @@ func (s *Store) RepairKeywords(ctx context.Context, pages []int64) error {
 	return err
 }
 
-// CheckRevisits finds pages with ids in (after, upto] that lack a time for their next visit.
+// CheckRevisits finds pages with ids in (after, through] that lack a time for their next visit.
 func (s *Store) CheckRevisits(ctx context.Context, after, through int64) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {

@@ -65,14 +65,14 @@ func parseError(url string) string {
 // If a network drops packets silently, both ends of a connection wait: Linux for a quarter of an
 // hour, Postgres for two hours, with the rows of the client's transaction locked.
 const (
-	// lostPeerTimeout bounds the silence of the other end before a client gives up the connection.
+	// lostPeerTimeout bounds the silence of the other end before a client closes the connection.
 	lostPeerTimeout = 30 * time.Second
 	// probeCount is the number of probes in that time.
 	probeCount = 4
 )
 
-// serverProbes make Postgres end a session, and its transaction, after a minute without its
-// client. The client has given up by then.
+// serverProbes make Postgres end a session, and its transaction, after a minute without its client.
+// The client has closed the connection by then.
 //
 //nolint:gochecknoglobals // a constant, but for its type
 var serverProbes = map[string]string{

@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// SetControl stores a person's decision about a domain, known or not, in place of an earlier one of
-// its kind, from the next request on. A repeated Decision does not undo later ones.
+// SetControl stores an operator's decision about a domain, known or not, in place of an earlier one
+// of its kind, from the next request on. A repeated Decision does not undo later ones.
 func (s *Store) SetControl(ctx context.Context, domain string, c crawl.Control) error {
 	return s.change(ctx, "set the "+string(c.Type)+" of "+domain, func(q *dbsqlc.Queries) error {
 		return setControl(ctx, q, domain, c)
@@ -61,13 +61,13 @@ func setControl(ctx context.Context, q *dbsqlc.Queries, domain string, c crawl.C
 	return q.DomainsWake(ctx, []string{domain})
 }
 
-// isPermanent reports whether a control without an end lasts until a person lifts it.
+// isPermanent reports whether a control without an end lasts until an operator lifts it.
 func isPermanent(kind crawl.ControlType) bool {
 	return kind == crawl.ControlStop || kind == crawl.ControlBlock
 }
 
 // LiftControls ends decisions about a domain, or returns crawl.ErrNotFound if all have ended. After
-// a stop or block the domain is requested again, even if it was given up.
+// a stop or block the domain is requested again, even if it was abandoned.
 func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...crawl.ControlType) error {
 	p := dbsqlc.ControlsLiftParams{Domain: domain, By: by}
 	for _, k := range kinds {
@@ -85,14 +85,14 @@ func (s *Store) LiftControls(ctx context.Context, domain, by string, kinds ...cr
 	})
 }
 
-// RetryDomain allows one request to a given-up domain, and to its origins with an unreadable
+// RetryDomain allows one request to an abandoned domain, and to its origins with an unreadable
 // robots.txt, to decide again. It returns crawl.ErrNotFound without such failures.
 func (s *Store) RetryDomain(ctx context.Context, domain string) error {
 	return s.change(ctx, "reset failures of "+domain, func(q *dbsqlc.Queries) error { return wakeDomain(ctx, q, domain, 0, true) })
 }
 
 // wakeDomain recomputes when a domain is due. It returns crawl.ErrNotFound if nothing was lifted,
-// neither by the caller nor, with troubles, here.
+// neither by the caller nor, with retryFailures, here.
 func wakeDomain(ctx context.Context, q *dbsqlc.Queries, domain string, lifted int64, retryFailures bool) error {
 	if retryFailures {
 		more, err := q.FailuresClear(ctx, []string{domain})

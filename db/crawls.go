@@ -30,8 +30,8 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 	return s.facts(data, translate("read the facts of "+url, err))
 }
 
-// Abandon takes back an attempt that failed through no fault of the page, which is pending again.
-// The slots close for their delays; with a delay of 0 all are free at once. spared is set if the
+// Abandon undoes an attempt that failed through no fault of the page, which is pending again. The
+// slots close for their delays; with a delay of 0 all are free at once. unreachable is set if the
 // domain could not be reached for an unknown reason.
 func (s *Store) Abandon(
 	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, unreachable bool, reason string,
@@ -63,14 +63,14 @@ func (s *Store) Withdraw(
 	})
 }
 
-// Pending counts the pending crawls of a domain in some runs, up to most.
+// Pending counts the pending crawls of a domain in some runs, up to limit.
 func (s *Store) Pending(ctx context.Context, domain string, runs []int64, limit int) (int64, error) {
 	n, err := s.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Runs: runs, Domain: domain, Max: int32Of(limit)})
 	return n, translate("count pending pages", err)
 }
 
-// DeferOrigin defers the pending crawls of an origin until an instant; with bare, also those of
-// seeds without a scheme. It returns their number.
+// DeferOrigin defers the pending crawls of an origin until an instant; with schemeless, also those
+// of seeds without a scheme. It returns their number.
 func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, schemeless bool) (int64, error) {
 	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Schemeless: schemeless})
 	return n, translate("defer "+origin, err)

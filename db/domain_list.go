@@ -45,7 +45,8 @@ const (
 	maxPriorityBatches = 4
 )
 
-// CountDomains counts the pages and attempts of all domains, and reports its progress to told.
+// CountDomains counts the pages and attempts of all domains, and reports its progress to
+// onProgress.
 func (s *Store) CountDomains(ctx context.Context, onProgress func(domains int64)) error {
 	return runBatches(ctx, "count domains", countBatch, onProgress, func(after int64) (int64, error) {
 		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: countBatch})
@@ -95,7 +96,8 @@ func (s *Store) GroupDomains(ctx context.Context, onProgress func(domains int64)
 	})
 }
 
-// runBatches calls next with its last result until that is 0, and reports its progress to told.
+// runBatches calls next with its last result until that is 0, and reports its progress to
+// onProgress.
 func runBatches(ctx context.Context, op string, size int64, onProgress func(int64), next func(after int64) (int64, error)) error {
 	for after, n := int64(0), size; ; n += size {
 		last, err := retryConflicts(ctx, op, func() (int64, error) { return next(after) })

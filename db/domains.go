@@ -45,7 +45,7 @@ func (s *Store) ExpireClaims(ctx context.Context) (int, error) {
 	return int(n), err
 }
 
-// ClaimDomains claims up to most domains with due work for a run: those with the fewest turns, by
+// ClaimDomains claims at most limit domains with due work for a run: those that yielded least, by
 // priority. The claims last crawl.ClaimStart; the first request renews them.
 func (s *Store) ClaimDomains(ctx context.Context, runID int64, limit int) ([]string, error) {
 	return retryConflicts(ctx, "claim domains", func() ([]string, error) {
@@ -55,7 +55,7 @@ func (s *Store) ClaimDomains(ctx context.Context, runID int64, limit int) ([]str
 	})
 }
 
-// RenewClaim extends a domain's claim to span from now on.
+// RenewClaim extends a domain's claim to duration from now on.
 func (s *Store) RenewClaim(ctx context.Context, domain string, duration time.Duration) error {
 	err := s.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{Domain: domain, ClaimMs: ms(duration)})
 	return translate("renew the claim on "+domain, err)

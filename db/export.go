@@ -61,7 +61,7 @@ func (s *Store) ExportPages(
 	return pages, next, nil
 }
 
-// exportPagesOfDomain returns the ids of up to most next pages of a domain by URL.
+// exportPagesOfDomain returns the ids of the next pages of a domain, at most limit, by URL.
 func (s *Store) exportPagesOfDomain(
 	ctx context.Context, domain string, after report.ExportKey, limit int32,
 ) (ids []int64, next report.ExportKey, err error) {

@@ -30,7 +30,7 @@ func (s *Store) Forgotten(ctx context.Context, domain string) (*report.ErasureRe
 	return new(forgotten(row)), translate("check whether "+domain+" is forgotten", err)
 }
 
-// UnfinishedForgets returns up to most domains that may still have texts.
+// UnfinishedForgets returns at most limit domains that may still have texts.
 func (s *Store) UnfinishedForgets(ctx context.Context, limit int) ([]report.ErasureRequest, error) {
 	rows, err := s.q.ErasuresPending(ctx, int32Of(limit))
 	return mapRows(rows, forgotten), translate("find domains to forget", err)
@@ -40,8 +40,8 @@ func forgotten(r dbsqlc.DomainErasure) report.ErasureRequest {
 	return report.ErasureRequest{Domain: r.Domain, RequestedAt: r.RequestedAt, RequestedBy: r.RequestedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
 }
 
-// InFlight returns the end of the lease of a request to a domain, and of its claim; zero means not
-// held. It first closes an attempt whose lease has ended.
+// InFlight returns the end of the lease of a request to a domain, and of its claim; zero means no
+// lease or claim. It first closes an attempt whose lease has ended.
 func (s *Store) InFlight(ctx context.Context, domain string) (request, claim time.Time, err error) {
 	err = retry(ctx, "find requests in flight to "+domain, func() error {
 		if err := s.q.DomainsReap(ctx, []string{domain}); err != nil {

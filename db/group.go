@@ -31,8 +31,8 @@ const (
 // failed group are taken alone, so that a bad one harms only itself. R is the result of a
 // document. Goroutines run only while a document or a caller waits.
 type groups[R any] struct {
-	// takeGroup takes an array of documents in one transaction, and alone an array of one. Results
-	// are keyed by place, from 1.
+	// takeGroup takes an array of documents in one transaction, and alone an array of one. Results are
+	// keyed by position, from 1.
 	takeGroup func(ctx context.Context, docs []byte) (map[int]R, error)
 	takeOne   func(ctx context.Context, docs []byte) (R, error)
 	// maxSize bounds the documents of a group; each waits for others for at least least.
@@ -56,7 +56,7 @@ func newGroups[R any](
 	return &groups[R]{takeGroup: takeGroup, takeOne: takeOne, maxSize: maxGroupSize, wake: make(chan struct{}, 1), onGroup: func(GroupStats) {}}
 }
 
-// byPosition returns the results of a group by their places from 1.
+// byPosition returns the results of a group by their positions from 1.
 func byPosition[Row, R any](rows []Row, convert func(Row) (position int32, value R)) map[int]R {
 	values := make(map[int]R, len(rows))
 	for _, row := range rows {
@@ -89,7 +89,7 @@ type entry[R any] struct {
 	// write appends the document as of now, of size bytes and at most entryMargin more.
 	write func(*bytes.Buffer)
 	size  int
-	// arrivedAt is its arrival, by the latest time to take it.
+	// arrivedAt is its arrival, and deadline the latest time to take it.
 	arrivedAt, deadline time.Time
 
 	ctx  context.Context //nolint:containedctx // it is the caller's, who waits

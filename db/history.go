@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// History returns up to most closed attempts, the newest first. It filters by domain and
+// History returns at most limit closed attempts, the newest first. It filters by domain and
 // outcome, unless these are empty, and by the start since, unless that is zero.
 func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, limit int) ([]report.Attempt, error) {
 	p := dbsqlc.HistoryParams{
@@ -42,7 +42,8 @@ func crawlReport(r dbsqlc.HistoryRow) report.Attempt {
 	}
 }
 
-// DomainHistory returns a domain's latest attempts, controls and robots.txt fetches, most of each.
+// DomainHistory returns a domain's latest attempts, controls and robots.txt fetches, at most limit
+// of each.
 func (s *Store) DomainHistory(ctx context.Context, domain string, limit int) (h report.DomainHistory, err error) {
 	if h.Attempts, err = s.History(ctx, domain, "", time.Time{}, limit); err != nil {
 		return h, err

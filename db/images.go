@@ -82,9 +82,9 @@ func (s *Store) ImageHash(ctx context.Context, sha256, url string) (crawl.ImageC
 	}, nil
 }
 
-// SimilarImages finds contents that look like a given one. Their pHash differs in at most distance
-// bits, from 0 to ImageDistanceMax, and their dHash, if to has one, in at most ImageDHashMax. The
-// most similar come first, each by its first URL. Flat pictures are left out.
+// SimilarImages finds at most limit contents that look like original. Their pHash differs in at
+// most distance bits, from 0 to ImageDistanceMax, and their dHash, if original has one, in at most
+// ImageDHashMax. The most similar come first, each by its first URL. Flat pictures are omitted.
 func (s *Store) SimilarImages(ctx context.Context, original crawl.ImageContent, distance, limit int) ([]report.SimilarImage, error) {
 	//nolint:gosec // bounded by the caller
 	found, err := s.q.ImagesSimilar(ctx, dbsqlc.ImagesSimilarParams{
@@ -108,8 +108,8 @@ func (s *Store) SimilarImages(ctx context.Context, original crawl.ImageContent, 
 // maxImageURLsShown bounds the URLs of equal images.
 const maxImageURLsShown = 5
 
-// ImageCopies lists contents with several URLs, the most first. With alike it lists contents that
-// look the same but differ in their bytes.
+// ImageCopies lists at most maxCopies contents with several URLs, the most first. With alike it
+// lists contents that look the same but differ in their bytes.
 func (s *Store) ImageCopies(ctx context.Context, alike bool, maxCopies int) ([]report.ImageCopies, error) {
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(maxCopies) //nolint:gosec // bounded by the caller

@@ -228,7 +228,7 @@ func (r indexReader) Scores(ctx context.Context, pages []int64) (versions []int6
 	return versions, scores, translate("read scores of pages", err)
 }
 
-// UpdateSegmentScores stores the current worth of pages in the next segment after one. It returns
+// UpdateSegmentScores stores the current scores of pages in the next segment after one. It returns
 // this segment, 0 at the end, and the number of its pages.
 func (s *Store) UpdateSegmentScores(ctx context.Context, after int64) (segment int64, pages int, err error) {
 	segments, err := segmentsOf(ctx, s.q)

@@ -32,8 +32,9 @@ const (
 	foldBatch = 50
 )
 
-// WriteKeywords indexes up to most waiting pages after one, by id, as one segment. It skips pages
-// that another process is writing. It returns the last page, 0 if no page waits, and their number.
+// WriteKeywords indexes at most limit waiting pages after one, by id, as one segment. It skips
+// pages that another process is writing. It returns the last page, 0 if no page waits, and their
+// number.
 func (s *Store) WriteKeywords(ctx context.Context, after int64, limit int) (last int64, n int, err error) {
 	s.keywords.mu.Lock()
 	defer s.keywords.mu.Unlock()
@@ -103,7 +104,7 @@ func storeSegment(ctx context.Context, q *dbsqlc.Queries, s crawl.Segment) error
 	return q.IndexAdd(ctx, dbsqlc.IndexAddParams{ID: s.ID, Pages: int32Of(s.Pages), Words: s.Words, Bytes: s.Bytes, Languages: s.Languages})
 }
 
-// addScoresAndDates adds their worth and dates to pages.
+// addScoresAndDates adds their scores and dates to pages.
 func addScoresAndDates(ctx context.Context, q *dbsqlc.Queries, pages []crawl.IndexedPage) error {
 	p := dbsqlc.KeywordsScoresParams{}
 	position := map[int64]int{}
@@ -155,7 +156,7 @@ func (s *Store) AbandonKeywords(ctx context.Context, after int64) (int64, error)
 	return id, translate("abandon keywords", err)
 }
 
-// KeywordsWaiting counts the pages that wait to be indexed, up to most.
+// KeywordsWaiting counts the pages that wait to be indexed, up to limit.
 func (s *Store) KeywordsWaiting(ctx context.Context, limit int) (int, error) {
 	n, err := s.q.KeywordsCountPending(ctx, int32Of(limit))
 	return int(n), translate("count pages to index", err)

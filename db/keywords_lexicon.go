@@ -12,9 +12,9 @@ import (
 const maxLexiconTerms = 50_000
 
 // lexicon caches the stems of terms by Postgres' dictionaries, and drops terms that were not used
-// lately. It is for one goroutine. The zero value is ready.
+// recently. It is for one goroutine. The zero value is ready.
 type lexicon struct {
-	// recent has the recently used stems, old the earlier ones
+	// recent has the recently used stems, earlier the older stems
 	recent, earlier map[termIn][]string
 }
 

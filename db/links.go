@@ -16,7 +16,7 @@ const (
 	maxLinkPages = 100_000
 )
 
-// PageLinks reports up to most links from and to a page, or returns crawl.ErrNotFound.
+// PageLinks reports at most maxLinks links from and to a page, or returns crawl.ErrNotFound.
 func (s *Store) PageLinks(ctx context.Context, domain, url string, maxLinks int) (report.PageLinks, error) {
 	links := report.PageLinks{URL: url, Out: []report.Link{}, In: []report.Link{}}
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
@@ -48,7 +48,7 @@ func linkReport(l dbsqlc.LinksToPageRow) report.Link {
 	}
 }
 
-// DomainLinks reports up to most links each way between a domain and others.
+// DomainLinks reports at most maxLinks links each way between a domain and others.
 func (s *Store) DomainLinks(ctx context.Context, domain string, maxLinks int) (report.DomainLinks, error) {
 	links := report.DomainLinks{Domain: domain, Out: []report.Links{}, In: []report.Links{}}
 	limit := int32(maxLinks) //nolint:gosec // the caller bounds it

@@ -35,7 +35,7 @@ var files embed.FS
 // database is newer than this program.
 //
 // It may run while workers do. For ten minutes it retries a step that does not get its locks or
-// loses a deadlock. It reports the sessions that it waits for to waits, which may be nil.
+// loses a deadlock. It reports the sessions that it waits for to notify, which may be nil.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, notify func(string)) (applied int, err error) {
 	return migrate(ctx, pool, files, notify)
 }
@@ -270,7 +270,7 @@ func migratorPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error
 }
 
 // retryUntilLocked retries a schema change until it gets its locks, for at most lockRetryTimeout.
-// It reports each session that the step waits for once to waits, which may be nil.
+// It reports each session that the step waits for once to notify, which may be nil.
 func retryUntilLocked(ctx context.Context, pool *pgxpool.Pool, notify func(string), step func() error) error {
 	watchCtx, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -303,8 +303,8 @@ CROSS JOIN LATERAL unnest(pg_blocking_pids(a.pid)) AS blocking (pid)
 JOIN pg_stat_activity b ON b.pid = blocking.pid
 WHERE a.datname = current_database() AND a.application_name = $1 AND a.wait_event_type = 'Lock'`
 
-// watchBlockers reports the sessions that the migration waits for until the context ends. It
-// ignores its own errors, because the step itself fails without the database.
+// watchBlockers reports to notify the sessions that the migration waits for until the context ends.
+// It ignores its own errors, because the step itself fails without the database.
 func watchBlockers(ctx context.Context, pool *pgxpool.Pool, notify func(string)) {
 	seen := map[int32]bool{}
 	for {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// minuteRetention bounds the age of outcomes by the minute; older ones are kept by the hour.
+	// minuteRetention bounds the age of outcomes by the minute; older outcomes are stored by the hour.
 	minuteRetention = 3 * 24 * time.Hour
 	// maxMinuteAge bounds the age of the minutes that AddUpHours adds up.
 	maxMinuteAge = 30 * 24 * time.Hour

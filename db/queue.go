@@ -49,7 +49,7 @@ const (
 	maxExamplesShown = 3
 )
 
-// RunReport reports on a run in detail. It names at most named failing domains.
+// RunReport reports on a run in detail. It names at most maxFailing failing domains.
 func (s *Store) RunReport(ctx context.Context, run crawl.Run, maxFailing int) (r report.Run, err error) {
 	if r.Progress, err = s.Progress(ctx, run); err != nil {
 		return r, err

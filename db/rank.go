@@ -110,7 +110,7 @@ func (p pageDomains) domainOf(page int64) (domain uint32, silent bool) {
 	return p.byID[page] &^ silentBit, p.byID[page]&silentBit != 0
 }
 
-// StoreDomainRanks stores the worth of some domains, and returns the number of changes.
+// StoreDomainRanks stores the scores of some domains, and returns the number of changes.
 func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error) {
 	p := dbsqlc.RankDomainsParams{Domains: []string{}, Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks {
@@ -120,7 +120,7 @@ func (s *Store) StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain
 	return int(row.Changed), err
 }
 
-// DropDomainRanks drops the ranks of domains for which known is false, and returns their number.
+// DropDomainRanks drops the ranks of domains for which isKnown is false, and returns their number.
 func (s *Store) DropDomainRanks(ctx context.Context, isKnown func(domain string) bool) (dropped int, err error) {
 	all, err := s.q.RankedDomains(ctx)
 	if err != nil {
@@ -138,8 +138,8 @@ func (s *Store) DropDomainRanks(ctx context.Context, isKnown func(domain string)
 	return dropped, nil
 }
 
-// StorePageRanks stores the worth of some pages, and orders the pending ones by it. It returns the
-// numbers of changed and of moved pages.
+// StorePageRanks stores the scores of some pages, and orders the pending pages by score. It returns
+// the numbers of changed and of moved pages.
 func (s *Store) StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error) {
 	p := dbsqlc.RankPagesParams{After: ranks.After, UpToID: ranks.Through, Pages: ranks.IDs(), Inlinks: []int32{}, Scores: []float32{}}
 	for _, r := range ranks.Pages {
@@ -191,7 +191,7 @@ func rankOf(inlinks int32, score float32) crawl.Rank {
 	return crawl.Rank{Domains: int(inlinks), Score: math.Round(float64(score)*1000) / 1000}
 }
 
-// BestDomains returns up to most domains with the highest worth.
+// BestDomains returns at most limit domains with the highest scores.
 func (s *Store) BestDomains(ctx context.Context, limit int) ([]crawl.RankedDomain, error) {
 	rows, err := s.q.BestDomains(ctx, int32(limit)) //nolint:gosec // the caller bounds it
 	return mapRows(rows, func(r dbsqlc.DomainRank) crawl.RankedDomain {

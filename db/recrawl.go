@@ -25,7 +25,8 @@ const (
 	maxPlanPages = 20_000
 )
 
-// RecrawlDue makes up to most due pages pending, in a run that recrawls, and returns their number.
+// RecrawlDue makes at most limit due pages pending, in a run that recrawls, and returns their
+// number.
 func (s *Store) RecrawlDue(ctx context.Context, runID int64, limit int) (int, error) {
 	row, err := retryConflicts(ctx, "find due revisits", func() (dbsqlc.RecrawlsDueRow, error) {
 		return s.q.RecrawlsDue(ctx, dbsqlc.RecrawlsDueParams{RunID: runID, Max: int32Of(limit)})
@@ -34,7 +35,7 @@ func (s *Store) RecrawlDue(ctx context.Context, runID int64, limit int) (int, er
 }
 
 // RecrawlOlder makes pages pending again in a run, its own pages or those of another run. It
-// resumes from from, and reports its progress to told after each step.
+// resumes from from, and reports its progress to onProgress after each step.
 func (s *Store) RecrawlOlder(
 	ctx context.Context, selection crawl.RecrawlSelection, from crawl.RecrawlProgress, onProgress func(crawl.RecrawlProgress),
 ) error {
@@ -79,9 +80,9 @@ func (s *Store) RefreshRun(
 }
 
 // RecrawlNow makes a run request pages before all others of their domains, even if it has fetched
-// them. Other pages become seeds of the run. Politeness, robots.txt and people's decisions still
+// them. Other pages become seeds of the run. Politeness, robots.txt and operators' decisions still
 // hold. It returns the number of pages, except pages in flight and pages that a list forbids. It
-// refuses a run that a person has stopped (crawl.ErrInvalid).
+// refuses a run that an operator has stopped (crawl.ErrInvalid).
 func (s *Store) RecrawlNow(ctx context.Context, run crawl.Run, pages []urls.URL) (int, error) {
 	if run.Status == crawl.RunStopped {
 		return 0, fmt.Errorf("%w: run %q is stopped: resume it first", crawl.ErrInvalid, run.Name)
@@ -176,9 +177,9 @@ func (s *Store) ScheduleRevisits(
 	return p.Next == nil, err
 }
 
-// HintRecrawl updates by hint when pages of a run are due that a list reports as changed in told.
-// It skips pending pages and pages without another visit. told has at most crawl.ChangeNoticesMax
-// pages.
+// HintRecrawl updates by hint when pages of a run are due that a list reports as changed in
+// notices. It skips pending pages and pages without another visit. notices has at most
+// crawl.ChangeNoticesMax pages.
 func (s *Store) HintRecrawl(
 	ctx context.Context, runID int64, notices []crawl.ChangeNotice,
 	hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
@@ -215,7 +216,7 @@ func (s *Store) HintRecrawl(
 }
 
 // PlanRecrawl makes a new plan of a domain's requests by plan, if a run recrawls its pages and the
-// last plan is old. least is the shortest delay of such runs.
+// last plan is old. minDelay is the shortest delay of such runs.
 func (s *Store) PlanRecrawl(
 	ctx context.Context, domain string,
 	plan func(histories []json.RawMessage, minDelay time.Duration, current crawl.DomainRecrawl) (json.RawMessage, error),

@@ -186,7 +186,7 @@ func changedSettings(old, settings, given []byte) (oldValues, newValues map[stri
 // maxRunChanges bounds the result of RunChanges.
 const maxRunChanges = 1000
 
-// RunChanges returns up to most changes of a run, the latest first.
+// RunChanges returns at most limit changes of a run, the latest first.
 func (s *Store) RunChanges(ctx context.Context, runID int64, limit int) ([]crawl.RunChange, error) {
 	rows, err := s.q.RunChanges(ctx, dbsqlc.RunChangesParams{RunID: runID, Max: int32(min(max(limit, 1), maxRunChanges))})
 	if err != nil {

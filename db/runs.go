@@ -21,7 +21,7 @@ import (
 )
 
 // EnsureRun creates a run with defaults for the unset settings, or changes the set settings of an
-// existing run. The caller has validated both. by is the person who sets them.
+// existing run. The caller has validated both. by is the operator who sets them.
 func (s *Store) EnsureRun(ctx context.Context, name, by string, set settings.Settings) (crawl.Run, error) {
 	return s.ensureRun(ctx, name, crawl.RunChange{Action: crawl.ChangeSet, Settings: set, SetBy: by})
 }
@@ -36,7 +36,7 @@ func (s *Store) ensureRun(ctx context.Context, name string, c crawl.RunChange) (
 }
 
 const (
-	// MaxObstacles bounds the entries that Troubled returns.
+	// MaxObstacles bounds the entries that Obstacles returns.
 	MaxObstacles = 1000
 	// widenChunk is the number of pages in one transaction of WidenRun.
 	widenChunk = 100
@@ -135,14 +135,14 @@ func (s *Store) Runs(ctx context.Context) ([]crawl.Run, error) {
 	return runs, nil
 }
 
-// StartRun starts or resumes a run, whatever its status. Given-up domains and unreadable
+// StartRun starts or resumes a run, whatever its status. Abandoned domains and unreadable
 // robots.txt files keep the times of their next requests.
 func (s *Store) StartRun(ctx context.Context, id int64) error {
 	return retry(ctx, "start run", func() error { return s.q.RunStart(ctx, id) })
 }
 
-// Obstacles returns the failing domains and origins that keep a run from requesting pending pages,
-// up to most and MaxObstacles, the first to be retried first, and their number.
+// Obstacles returns the failing domains and origins that prevent a run from requesting pending
+// pages, at most limit and MaxObstacles, the first to be retried first, and their number.
 func (s *Store) Obstacles(ctx context.Context, runID int64, limit int) (list []report.Obstacle, total int, err error) {
 	rows, err := s.q.RunFailures(ctx, dbsqlc.RunFailuresParams{RunID: runID, Max: int32(min(max(limit, 1), MaxObstacles))})
 	for _, r := range rows {
@@ -154,7 +154,7 @@ func (s *Store) Obstacles(ctx context.Context, runID int64, limit int) (list []r
 	return list, total, translate("list failing sites of a run", err)
 }
 
-// StopRun stops a run without a person's decision, or returns false unless it was running or
+// StopRun stops a run without an operator's decision, or returns false unless it was running or
 // paused.
 func (s *Store) StopRun(ctx context.Context, id int64, reason string) (bool, error) {
 	n, err := s.q.RunStop(ctx, dbsqlc.RunStopParams{ID: id, Reason: reason})
@@ -186,7 +186,7 @@ func (s *Store) NextSeeding(ctx context.Context, id int64) (int64, error) {
 	return n, translate("count a seeding", err)
 }
 
-// ActivityUpTo counts the active domains of a run, exactly if most is 0. With fewer than most,
+// ActivityUpTo counts the active domains of a run, exactly if limit is 0. With fewer than limit,
 // Active may include domains that are about to end, and Busy is at most 1.
 func (s *Store) ActivityUpTo(ctx context.Context, runID int64, limit int) (crawl.Activity, error) {
 	row, err := s.q.RunActivity(ctx, dbsqlc.RunActivityParams{RunID: runID, Bound: crawl.RemainingWorkBound, MaxActive: int64(limit)})
@@ -194,8 +194,8 @@ func (s *Store) ActivityUpTo(ctx context.Context, runID int64, limit int) (crawl
 	return a, translate("count active domains", err)
 }
 
-// RecordRunCheck stores that a run's dispatcher checks now, and when its window opens; zero means
-// open.
+// RecordRunCheck stores that a run's dispatcher checks now, and when its window opens
+// (windowOpensAt); zero means open.
 func (s *Store) RecordRunCheck(ctx context.Context, runID int64, windowOpensAt time.Time) error {
 	err := s.q.RunRecordPoll(ctx, dbsqlc.RunRecordPollParams{ID: runID, Opens: timeOrNil(windowOpensAt)})
 	return translate("store the time of a pass", err)
@@ -271,7 +271,7 @@ func (s *Store) Progress(ctx context.Context, r crawl.Run) (report.Progress, err
 	return p, nil
 }
 
-// Detail returns the domains that keep a run from more requests, up to most of each kind.
+// Detail returns the domains that prevent more requests of a run, at most maxEach of each kind.
 func (s *Store) Detail(ctx context.Context, runID int64, maxEach int) (_ *report.Detail, err error) {
 	var d report.Detail
 	if d.Obstacles, d.ObstacleTotal, err = s.Obstacles(ctx, runID, maxEach); err != nil {

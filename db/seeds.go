@@ -13,14 +13,15 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// AddSeeds is StoreSeeds for pages that a person has named. It returns how many are new.
+// AddSeeds is StoreSeeds for pages that an operator has named. It returns how many are new.
 func (s *Store) AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error) {
 	stored, err := s.StoreSeeds(ctx, runID, seeds.URLs, mapRows(pages, seeds.Of))
 	return stored.Added, err
 }
 
 // StoreSeeds stores seeds of a source and adds them to a run, in one transaction. It skips seeds in
-// the run or forbidden by a list. Bare seeds become http if only http recently reached their site.
+// the run or forbidden by a list. Seeds without a scheme become http if only http recently reached
+// their site.
 func (s *Store) StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.StoreResult, error) {
 	all, err := s.withHTTPSeeds(ctx, all)
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Store) StageSeeds(ctx context.Context, runID int64, raw []string) error
 	return translate("stage seeds", err)
 }
 
-// StagedSeeds returns up to most of a run's staged seeds, in their order.
+// StagedSeeds returns at most limit staged seeds of a run, in their order.
 func (s *Store) StagedSeeds(ctx context.Context, runID int64, limit int) ([]crawl.StagedSeed, error) {
 	rows, err := s.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runID, Max: int32(limit)}) //nolint:gosec // a constant
 	return mapRows(rows, func(r dbsqlc.SeedsStagedRow) crawl.StagedSeed {
@@ -111,7 +112,7 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 	return translate("unstage seeds", err)
 }
 
-// OpenSeeds returns up to most of a run's seeds without an attempt, after a crawl.
+// OpenSeeds returns at most limit seeds of a run without an attempt, after a crawl.
 func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, limit int) ([]crawl.SeedCrawl, error) {
 	rows, err := s.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{RunID: runID, After: after, Max: int32(limit)}) //nolint:gosec // a constant
 	if err != nil {

@@ -51,7 +51,7 @@ type Store struct {
 const PoolConnsDefault = 16
 
 // Open connects to the database at url (a Postgres URL or key=value string; its pool_* parameters
-// override the defaults) and checks that it answers. It uses the rights of a worker, if the
+// override the defaults) and checks that it responds. It uses the rights of a worker, if the
 // database has that role: enough to crawl, not to change the schema or to delete history. It
 // returns an ErrURL for an invalid url, and an ErrPooler for a pooler that does not pool sessions.
 func Open(ctx context.Context, url string) (*Store, error) {

@@ -20,7 +20,7 @@ import (
 // watchTimeout bounds each statement of a monitor, so that it does not slow the crawl.
 const watchTimeout = 2 * time.Second
 
-// read runs queries in a read-only transaction. span bounds each statement.
+// read runs queries in a read-only transaction. timeout bounds each statement.
 func read[T any](ctx context.Context, s *Store, timeout time.Duration, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
 	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", timeout.Milliseconds())); err != nil {
@@ -66,7 +66,7 @@ func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
 }
 
 // DomainsByStatus counts the domains of each status. It returns nil if there are more than
-// report.WatchBound. about is the approximate number of domains.
+// report.WatchBound. estimate is the approximate number of domains.
 func (s *Store) DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, estimate int64, err error) {
 	counts, err = read(ctx, s, watchTimeout, func(q *dbsqlc.Queries) (_ map[crawl.DomainStatus]int64, err error) {
 		if estimate, err = q.WatchDomainsSize(ctx); err != nil {
@@ -109,7 +109,7 @@ func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []
 	return all, translate("watch gaps", err)
 }
 
-// WatchGroups reports each group of documents that shared a transaction to told: op is begin,
+// WatchGroups reports each group of documents that shared a transaction to notify: op is begin,
 // release or record. Call it before the store is used.
 func (s *Store) WatchGroups(notify func(op string, g GroupStats)) {
 	s.begins.onGroup = func(g GroupStats) { notify("begin", g) }

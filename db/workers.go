@@ -39,8 +39,8 @@ func (s *Store) StopWorker(ctx context.Context, id int32) error {
 	return translate("store the end of a worker", s.q.WorkerStop(ctx, id))
 }
 
-// Fleet returns the limit on requests in flight of all workers, and up to most running workers,
-// the latest first. gone adds stopped and lost workers.
+// Fleet returns the limit on requests in flight of all workers, and at most limit running workers,
+// the latest first. includeStopped adds stopped and lost workers.
 func (s *Store) Fleet(ctx context.Context, includeStopped bool, limit int) (f report.Fleet, err error) {
 	l, err := s.q.FleetLimit(ctx)
 	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{IncludeStopped: includeStopped, Max: int32(limit)}) //nolint:gosec // the caller bounds it
@@ -62,7 +62,7 @@ func (s *Store) Fleet(ctx context.Context, includeStopped bool, limit int) (f re
 	return f, nil
 }
 
-// SetFleetLimit stores a person's limit on the requests in flight of all workers.
+// SetFleetLimit stores an operator's limit on the requests in flight of all workers.
 func (s *Store) SetFleetLimit(ctx context.Context, l crawl.FleetLimit) error {
 	p := dbsqlc.FleetLimitSetParams{Reason: l.Reason, SetBy: l.SetBy}
 	if l.MaxFetches > 0 {
@@ -101,7 +101,7 @@ func (s *Store) Outages(ctx context.Context) ([]crawl.Outage, error) {
 	}), translate("read the outages", err)
 }
 
-// ReachedHosts returns hosts that answered the last request for their robots.txt.
+// ReachedHosts returns hosts that responded to the last request for their robots.txt.
 func (s *Store) ReachedHosts(ctx context.Context) (hosts []string, err error) {
 	origins, err := s.q.OriginsAnswering(ctx, maxReachedHosts)
 	for _, origin := range origins {

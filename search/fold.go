@@ -23,7 +23,7 @@ type folder struct {
 	all       bool // also keeps equal pages
 
 	hits     []report.SearchHit
-	hitIndex map[string]int // kept, by domain
+	hitIndex map[string]int // the number of hits, by domain
 }
 
 func (f *folder) add(h report.SearchHit) {
@@ -62,7 +62,7 @@ func (f *folder) full() map[uint32]bool {
 	return full
 }
 
-// canAdd reports whether another page of the hit's domain may be kept, replacing one of without.
+// canAdd reports whether another page of the hit's domain may be added, replacing one of without.
 func (f *folder) canAdd(h report.SearchHit, without string) bool {
 	return f.perDomain == 0 || f.hitIndex[h.Domain] < f.perDomain || h.Domain == without
 }

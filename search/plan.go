@@ -92,7 +92,7 @@ func (p *planner) isStopWord(term, language string) bool {
 	return known && len(stems) == 0 && config != terms.Simple
 }
 
-// loadStems looks up the stems of terms in all configurations and in the configuration more.
+// loadStems looks up the stems of terms in all configurations and in the configuration extra.
 func (p *planner) loadStems(ctx context.Context, list []string, extra string) error {
 	configs := p.configs
 	if !slices.Contains(configs, extra) {
@@ -117,7 +117,7 @@ func (p *planner) loadStems(ctx context.Context, list []string, extra string) er
 	return nil
 }
 
-// atom returns the keys of a word or a phrase. If wide is set, it adds other likely meanings.
+// atom returns the keys of a word or a phrase. If withForms is set, it adds other likely meanings.
 func (p *planner) atom(c chunk, withForms bool) index.Atom {
 	var a index.Atom
 	if name := c.name(); name != "" {

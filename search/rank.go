@@ -32,7 +32,7 @@ type RankStore interface {
 	UpdateSegmentScores(ctx context.Context, after int64) (segment int64, pages int, err error)
 }
 
-// Rank computes and stores the worth of domains and pages by their inlinks (PageRank of the
+// Rank computes and stores the scores of domains and pages by their inlinks (PageRank of the
 // registered domains). It determines the order of search results and of the crawl. Rank also adds
 // the texts of links to the keywords of their target pages. It may run during crawls, and may be
 // stopped and restarted at any time. It calls progress often.

@@ -75,8 +75,8 @@ func (f *evaluation) similar(ctx context.Context, word string) (string, error) {
 }
 
 // distance returns the number of letters to add, remove, replace or swap with their neighbour to
-// turn one word into the other. It returns most + 1 for every greater number. (Damerau,
-// "A technique for computer detection and correction of spelling errors", 1964.)
+// turn one word into the other. It returns limit + 1 for every greater number. (Damerau, "A
+// technique for computer detection and correction of spelling errors", 1964.)
 func distance(a, b string, limit int) int {
 	x, y := []rune(a), []rune(b)
 	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}

@@ -85,7 +85,7 @@ func CrawlWorkflow(ctx workflow.Context, in CrawlInput) (CrawlResult, error) {
 type dispatcher struct {
 	run  string
 	wake workflow.ReceiveChannel
-	// changed is set if a person has changed the run since the last dispatch.
+	// changed is set if an operator has changed the run since the last dispatch.
 	changed bool
 }
 

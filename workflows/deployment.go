@@ -145,7 +145,7 @@ func NewWaker(d Deployment) *Waker {
 // Current returns the version that was current during the last Wake.
 func (w *Waker) Current() string { return w.current }
 
-// Wake wakes up to most workflows. It returns the numbers of workflows woken and still to move.
+// Wake wakes at most limit workflows. It returns the numbers of workflows woken and still to move.
 // It continues after a failed wake-up, and returns the first error.
 func (w *Waker) Wake(ctx context.Context, limit int) (woken, remaining int, err error) {
 	info, current, err := w.deployment.describe(ctx)

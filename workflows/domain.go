@@ -30,7 +30,7 @@ func (in *DomainInput) UnmarshalJSON(data []byte) error {
 }
 
 // DomainWorkflow makes a domain's requests for all runs, one after the other, and sleeps in
-// between. It ends when nothing is due, or when a person forbids all requests.
+// between. It ends when nothing is due, or when an operator forbids all requests.
 func DomainWorkflow(ctx workflow.Context, in DomainInput) (DomainResult, error) {
 	if in.decodeErr != nil {
 		return DomainResult{}, temporal.NewNonRetryableApplicationError(in.decodeErr.Error(), activities.TypeBadInput, nil)
@@ -151,7 +151,7 @@ func finishSummary(in activities.FinishDomainInput) string {
 	return "finish: " + in.Reason
 }
 
-// unfinishedWait returns the wait after FinishDomain has found work, times in a row, that
+// unfinishedWait returns the wait after FinishDomain has found work, count times in a row, that
 // FetchPages has not found. The first wait is 0, since the work may be new; then it grows.
 func unfinishedWait(count int) settings.Duration {
 	const minWait, maxWait = time.Second, time.Minute

@@ -18,7 +18,7 @@ type DomainState struct {
 
 	// Backoff is the domain's wait after its next failure; 0 means unknown.
 	Backoff settings.Duration `json:"backoff,omitempty"`
-	// Closed and Outcomes count attempts, LastRequest is the last request. They are for people.
+	// Closed and Outcomes count attempts, LastRequest is the last request. They are for operators.
 	Closed      int64                     `json:"attempts,omitempty"`
 	Outcomes    map[crawl.Outcome]int64   `json:"outcomes,omitempty"`
 	Summary     activities.DomainSummary  `json:"summary,omitzero"`
@@ -64,9 +64,10 @@ type domain struct {
 	pagesPerActivity int
 	state            DomainState
 	wake             workflow.ReceiveChannel
-	// hasNewWork is set if work may have come since FetchPages, decided if a person has decided.
+	// hasNewWork is set if work may have come since FetchPages, controlChanged if an operator has
+	// decided.
 	hasNewWork, controlChanged bool
-	// unfinishedCount counts how often in a row only FinishDomain has found work.
+	// unfinishedCount counts the consecutive times that only FinishDomain has found work.
 	unfinishedCount int
 }
 
@@ -85,7 +86,7 @@ func newDomain(ctx workflow.Context, in DomainInput) (*domain, error) {
 }
 
 // receiveWakes receives the waiting signals. News ends only a wait for work: a closed slot stays
-// closed. A person's decision ends any wait, and the guard decides again.
+// closed. An operator's decision ends any wait, and the guard decides again.
 func (d *domain) receiveWakes() {
 	d.hasNewWork = d.hasNewWork || d.wake.Len() > 0
 	if w := drain(d.wake); w.PagesPerActivity != 0 {

@@ -209,7 +209,7 @@ func validateReason(reason string) error {
 }
 
 type message interface {
-	// example returns a valid message, for people.
+	// example returns a valid message, for operators.
 	example() string
 	// validate checks a decoded message at an instant.
 	validate(now time.Time) error

@@ -19,7 +19,7 @@ const (
 	// heartbeatTimeout bounds the time to notice a dead worker. A heartbeat costs Temporal a third of
 	// an activity, and its timer as much: at 20 s, heartbeats of 2,000 domains were most of its work.
 	heartbeatTimeout = 3 * time.Minute
-	// updateTimeout limits a person's update while the database is unreachable.
+	// updateTimeout limits an operator's update while the database is unreachable.
 	updateTimeout = 30 * time.Second
 )
 
@@ -74,7 +74,7 @@ func withRecordOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// withUpdateOptions is for a waiting person: the update fails after a while, with a reason.
+// withUpdateOptions is for a waiting operator: the update fails after a while, with a reason.
 func withUpdateOptions(ctx workflow.Context, summary string) workflow.Context {
 	return withOptions(ctx, summary, workflow.ActivityOptions{
 		TaskQueue:              crawl.ControlTaskQueue,

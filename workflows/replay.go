@@ -19,7 +19,7 @@ type Replayer struct {
 	Logger log.Logger
 }
 
-// Sample lists running workflows, up to most of each type and status.
+// Sample lists running workflows, at most limit of each type and status.
 func (r Replayer) Sample(ctx context.Context, limit int) (all []*workflowpb.WorkflowExecutionInfo, err error) {
 	statuses := []string{StatusRunning, StatusCrawling, StatusWaiting, StatusGraylisted, StatusDeferred, StatusPaused}
 	for _, w := range pinnedWorkflows {
@@ -36,7 +36,7 @@ func (r Replayer) Sample(ctx context.Context, limit int) (all []*workflowpb.Work
 	return append(all, found...), err
 }
 
-// Replay replays an execution's history. disagrees is a difference, err an unavailable history.
+// Replay replays an execution's history. mismatch reports a difference, err an unavailable history.
 func (r Replayer) Replay(ctx context.Context, w *workflowpb.WorkflowExecutionInfo) (events int, mismatch, err error) {
 	id, run := w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId()
 	history := &historypb.History{}

@@ -23,7 +23,7 @@ const (
 	StatusFinished = "finished"
 	// StatusDone means that a run, a seeding or a recrawl has ended.
 	StatusDone = "done"
-	// StatusStopped means that a person stopped the run, or that the workflow was cancelled.
+	// StatusStopped means that an operator stopped the run, or that the workflow was cancelled.
 	StatusStopped = "stopped"
 	// StatusFailed means that a seeding or a recrawl was refused.
 	StatusFailed = "failed"

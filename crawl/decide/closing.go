@@ -23,7 +23,7 @@ func ClosingAttempt(d Decision, domain string, now time.Time) crawl.Attempt {
 		attempt.Page = &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence}
 		return attempt
 	}
-	// Links from an answer of 4xx, if any, are gone with it.
+	// Links from a response of 4xx, if any, are gone with it.
 	if d.Reason.Row().Unwanted || d.Crawl.FinalResponse != nil {
 		return attempt
 	}
@@ -50,7 +50,7 @@ func applyRefusal(d Decision, attempt *crawl.Attempt) {
 }
 
 // RemoveGonePage removes a page from the index, with its links and images. Its next successful
-// fetch is read, even if unchanged. Gone ignores images and pages that were never read.
+// fetch is read, even if unchanged. RemoveGonePage ignores images and pages that were never read.
 func RemoveGonePage(c crawl.CrawlFacts, attempt *crawl.Attempt) {
 	if !mayBeIndexed(c) {
 		return
@@ -59,7 +59,7 @@ func RemoveGonePage(c crawl.CrawlFacts, attempt *crawl.Attempt) {
 	attempt.Page.RemoveFromIndex, attempt.Page.Outdated = true, true
 }
 
-// IsGone reports whether an answer is final: the page is gone, or forbidden to us.
+// IsGone reports whether a response is final: the page is gone, or forbidden to us.
 func IsGone(attempt crawl.Attempt) bool {
 	return attempt.Outcome == crawl.OutcomeBlocked4xx && freshness.IsFinalStatus(attempt.StatusCode)
 }

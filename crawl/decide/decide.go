@@ -166,7 +166,7 @@ func closed(dom crawl.DomainFacts, now time.Time, d *Decision) bool {
 	case dom.DeferredUntil.After(now):
 		d.Until, d.Reason = dom.DeferredUntil, reasons.Deferred
 	case state == "deferred", !dom.DeferredUntil.IsZero():
-		return false // not given up, or due for a retry
+		return false // not abandoned, or due for a retry
 	}
 	d.Action, d.Explanation = Finish, "the domain is "+state
 	if dom.Reason != "" {
@@ -273,7 +273,8 @@ func DefersDomain(run crawl.RunFacts, wait time.Duration, reason reasons.Reason)
 	return politeness.Defers(wait, reason, time.Duration(*run.Settings.DeferAfter))
 }
 
-// skipPage closes a crawl whose page is still fresh, was fetched lately, or is in an endless space.
+// skipPage closes a crawl whose page is still fresh, was fetched recently, or is in an endless
+// space.
 func skipPage(now time.Time, d *Decision) bool {
 	c := d.Crawl
 	visit := LastVisit(*d.Run, *c)
@@ -295,7 +296,7 @@ func skipPage(now time.Time, d *Decision) bool {
 	if c.Kind.Image() {
 		return skipImage(d)
 	}
-	// Seeds are a person's decision, and other kinds than documents have bounds of their own.
+	// Seeds are an operator's decision, and other kinds than documents have bounds of their own.
 	if c.Depth == 0 || !c.Kind.Document() {
 		return false
 	}

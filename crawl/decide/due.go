@@ -10,7 +10,7 @@ import (
 )
 
 // Pick returns the run whose first due crawl is requested next, if any: runs take turns. Pages
-// requested by a person come first, and pages that come last in their run come after all others.
+// requested by an operator come first, and pages that come last in their run come after all others.
 // Pick skips runs with a spent budget, and runs that yield to others.
 func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 	var best *crawl.RunFacts
@@ -27,7 +27,7 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 }
 
 const (
-	// operatorPriority is the least priority of a person's request (recrawls_now in the database).
+	// operatorPriority is the least priority of an operator's request (recrawls_now in the database).
 	operatorPriority = 100
 	// maxDeferredPriority is the greatest priority of a page that comes after all new pages of its
 	// run. Such a page is read again (refresh_priority) or retried, or nothing was requested of its
@@ -108,7 +108,7 @@ func latest(times ...time.Time) (last time.Time) {
 	return last
 }
 
-// Yields reports whether a domain has had its turn and yields to waiting domains.
+// Yields reports whether a domain has made its share of requests and yields to waiting domains.
 func Yields(run crawl.RunFacts) bool {
 	after := *run.Settings.YieldAfter
 	return run.HasWaitingDomains && after > 0 && (run.HasYielded || run.DomainStarted+run.ImagesStarted-run.StartedAtClaim >= after)

@@ -7,9 +7,9 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Pace is the strictest pace of all runs that need a domain, of people, and of robots.txt.
+// Pace is the strictest pace of all runs that need a domain, of operators, and of robots.txt.
 type Pace struct {
-	// Waits holds the fields that do not depend on an answer.
+	// Waits holds the fields that do not depend on a response.
 	Waits crawl.Waits
 	// IPDelay and SubnetDelay are 0 if disabled.
 	IPDelay     time.Duration
@@ -47,7 +47,7 @@ func (p Pace) And(o Pace) Pace {
 	return p
 }
 
-// WindowTexts returns the windows of a domain's runs, and of a person, as written. All must be
+// WindowTexts returns the windows of a domain's runs, and of an operator, as written. All must be
 // open, like the windows of its site ([crawl.DomainFacts]).
 func WindowTexts(f crawl.Facts) []string {
 	var texts []string

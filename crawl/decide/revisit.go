@@ -134,7 +134,7 @@ func mustMarshal(doc any) json.RawMessage {
 	return data
 }
 
-// Plan shares the requests that a domain allows among its pages. least is the shortest delay.
+// Plan shares the requests that a domain allows among its pages. minDelay is the shortest delay.
 func Plan(histories []json.RawMessage, minDelay time.Duration, current crawl.DomainRecrawl) (json.RawMessage, error) {
 	var last recrawl.Plan
 	if err := read(current.Plan, &last); err != nil {

@@ -111,7 +111,7 @@ func skipExtraPort(f Facts, d *Decision) bool {
 }
 
 // FallsBackToHTTP reports whether seeds without a scheme are requested over HTTP: no attempt over
-// HTTPS ever had an answer. An unresolved name proves nothing.
+// HTTPS ever had a response. An unresolved name proves nothing.
 func FallsBackToHTTP(origin string, r crawl.RobotsFacts) bool {
 	return strings.HasPrefix(origin, "https://") && r.Verdict == crawl.RobotsUnreachable &&
 		r.UnansweredCount >= RobotsAttempts && !r.WasRead

@@ -1,4 +1,4 @@
-// Package freshness decides when a page should be requested again, and whether an answer is new:
+// Package freshness decides when a page should be requested again, and whether a response is new:
 // RFC 9111 and the conditional requests of RFC 9110.
 package freshness
 
@@ -28,7 +28,7 @@ const (
 	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
 )
 
-// NewVisit returns the stored state of a 200 answer that arrived at an instant.
+// NewVisit returns the stored state of a 200 response that arrived at an instant.
 func NewVisit(h http.Header, receivedAt time.Time, content crawl.ContentHash) crawl.Visit {
 	v := crawl.Visit{At: receivedAt, ETag: entityTag(h.Get("ETag")), Content: content}
 	if fresh, _ := Lifetime(h, receivedAt); fresh > 0 {
@@ -40,7 +40,7 @@ func NewVisit(h http.Header, receivedAt time.Time, content crawl.ContentHash) cr
 	return v
 }
 
-// UpdateNotModified updates a visit by a 304 answer (RFC 9111 §4.3.4): new values win over known
+// UpdateNotModified updates a visit by a 304 response (RFC 9111 §4.3.4): new values win over known
 // values.
 func UpdateNotModified(v crawl.Visit, h http.Header, receivedAt time.Time) crawl.Visit {
 	next := NewVisit(h, receivedAt, v.Content)
@@ -81,12 +81,12 @@ func IsFinalStatus(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// Conditions adds conditional headers to a request, so that the server answers 304, without a body,
-// if the page is unchanged. They are If-None-Match (RFC 9110 §13.1.2), where a weak tag is as good
-// as a strong tag, and If-Modified-Since (§13.1.3), for servers without tags.
+// Conditions adds conditional headers to a request, so that the server responds with 304, without a
+// body, if the page is unchanged. They are If-None-Match (RFC 9110 §13.1.2), where a weak tag is as
+// good as a strong tag, and If-Modified-Since (§13.1.3), for servers without tags.
 //
-// Apache adds a suffix to the tag of a compressed answer, and later does not recognise the suffix.
-// Such a tag is sent with and without it.
+// Apache adds a suffix to the tag of a compressed response, and later does not recognise the
+// suffix. Such a tag is sent with and without it.
 func Conditions(v crawl.Visit, h http.Header) {
 	if v.ETag != "" {
 		tags := v.ETag
@@ -100,15 +100,15 @@ func Conditions(v crawl.Visit, h http.Header) {
 	}
 }
 
-// Unchanged explains why an answer shows that the page has not changed since the last visit, even
+// Unchanged explains why a response shows that the page has not changed since the last visit, even
 // if the server ignores conditional requests. It is empty if the page has changed, or if there was
-// no visit. next is the NewVisit of the answer; a 304 needs only its status.
+// no visit. next is the NewVisit of the response; a 304 needs only its status.
 //
-// A 200 answer needs the same validator or the same content. A date before the last visit proves
+// A 200 response needs the same validator or the same content. A date before the last visit proves
 // nothing, because files keep their dates when they are copied to the server (rsync, tar, a
-// package). The date is the validator unless both answers have a tag, but only if the page had not
-// just changed when it was fetched: a page that changes twice within a second keeps its date (RFC
-// 9110 §8.8.2.2).
+// package). The date is the validator unless both responses have a tag, but only if the page had
+// not just changed when it was fetched: a page that changes twice within a second keeps its date
+// (RFC 9110 §8.8.2.2).
 func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	switch {
 	case v.At.IsZero():
@@ -129,7 +129,8 @@ func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	return ""
 }
 
-// codingSuffixes are the suffixes of mod_deflate and mod_brotli for the tag of a compressed answer.
+// codingSuffixes are the suffixes of mod_deflate and mod_brotli for the tag of a compressed
+// response.
 var codingSuffixes = []string{"-gzip", "-br"}
 
 func withoutCoding(tag string) string {
@@ -144,11 +145,11 @@ func withoutCoding(tag string) string {
 // opaqueTag returns equal texts for two tags of the same state of a page, compressed or not.
 func opaqueTag(tag string) string { return strings.TrimPrefix(withoutCoding(tag), "W/") }
 
-// Lifetime returns the remaining freshness of an answer that arrived at an instant, at most Max;
-// said is false if the answer declares no lifetime. It is the lifetime of RFC 9111 §4.2.1, from
-// max-age, else from Expires and Date, less the Age of the answer (§4.2.3). It is 0 with no-store,
-// no-cache, `Vary: *` and malformed values. s-maxage is for shared caches and ignored (§5.2.2.10).
-// Heuristics (§4.2.2) are ignored, because the minimum refetch time replaces them.
+// Lifetime returns the remaining freshness of a response that arrived at an instant, at most Max;
+// declared is false if the response declares no lifetime. It is the lifetime of RFC 9111 §4.2.1,
+// from max-age, else from Expires and Date, less the Age of the response (§4.2.3). It is 0 with
+// no-store, no-cache, `Vary: *` and malformed values. s-maxage is for shared caches and ignored
+// (§5.2.2.10). Heuristics (§4.2.2) are ignored, because the minimum refetch time replaces them.
 func Lifetime(h http.Header, receivedAt time.Time) (fresh time.Duration, declared bool) {
 	if strings.Contains(strings.Join(h.Values("Vary"), ","), "*") {
 		return 0, true

@@ -1,5 +1,5 @@
 // Package kinds holds the table of the kinds of requests. Two kinds differ only in their [Traits],
-// and in the reading of answers (package internal/read). The database uses the same table: see
+// and in the reading of responses (package internal/read). The database uses the same table: see
 // [SQL].
 package kinds
 
@@ -67,7 +67,7 @@ const (
 	BudgetImages
 )
 
-// Follow is the part of an answer that becomes part of the run.
+// Follow is the part of a response that becomes part of the run.
 type Follow int
 
 // A redirect is always followed, to the same kind.

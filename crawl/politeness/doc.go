@@ -1,3 +1,3 @@
-// Package politeness computes the wait between requests to a host: from its runs, people's
-// decisions, its robots.txt, its last answers, the time of day, and its shared addresses.
+// Package politeness computes the wait between requests to a host: from its runs, operators'
+// decisions, its robots.txt, its last responses, the time of day, and its shared addresses.
 package politeness

@@ -12,44 +12,45 @@ import (
 
 // The constants of [crawl.Health].
 const (
-	HealthSamples = 20 // stored answers, each of another URL
-	minSamples    = 5  // answers needed to judge a domain
+	HealthSamples = 20 // stored responses, each of another URL
+	minSamples    = 5  // responses needed to judge a domain
 	// failuresInARow is the number of consecutive failing URLs that counts as a domain's failure.
 	failuresInARow = 3
 
-	// BreakerErrors is the share of errors, and BreakerSlow the 95th percentile of the answer times,
+	// BreakerErrors is the share of errors, and BreakerSlow the 95th percentile of the response times,
 	// above which a domain is graylisted.
 	BreakerErrors     = 0.5
 	BreakerSlow       = 10 * time.Second
 	maxGraylistFactor = 3 // longest graylisting, as a multiple of the first
 
-	SlowdownMax = time.Minute            // largest delay due to rising answer times
+	SlowdownMax = time.Minute            // largest delay due to rising response times
 	minSlowP95  = 500 * time.Millisecond // the 95th percentile below which a domain never counts as slow
 )
 
-// Response is one observed answer, or its absence.
+// Response is one observed response, or its absence.
 type Response struct {
 	crawl.Sample
 
-	// Failure classifies the answer for the back-off. HasRetryAfter is set if the server named a wait.
+	// Failure classifies the response for the back-off. HasRetryAfter is set if the server named a
+	// wait.
 	Failure       FailureClass
 	HasRetryAfter bool
-	// Probe is set if the answer, for example to a page, shows the domain's health. Many sites send
+	// Probe is set if the response, for example to a page, shows the domain's health. Many sites send
 	// robots.txt even to crawlers that they otherwise refuse.
 	Probe bool
 }
 
-// Judgement is a breaker's verdict on an answer.
+// Judgement is a breaker's verdict on a response.
 type Judgement struct {
-	// Failure is the answer's; a page's trouble becomes the domain's if others fail too.
+	// Failure is the response's; a page's failure becomes the domain's if others fail too.
 	Failure FailureClass
 	// Graylist is the wait of a graylisted domain; 0 means not graylisted.
 	Graylist time.Duration
-	// AbandonWait is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is given up, for
+	// AbandonStatus is crawl.DomainUnreachable or crawl.DomainBlocked if the domain is abandoned, for
 	// AbandonFor.
 	AbandonStatus crawl.DomainStatus
 	AbandonFor    time.Duration
-	// Reason explains a set Graylist or AbandonWait.
+	// Reason explains a set Graylist or AbandonStatus.
 	Reason string
 }
 
@@ -60,8 +61,8 @@ func URLKey(url string) uint32 {
 	return h.Sum32()
 }
 
-// Observe returns the health after an answer, and the breaker's judgement. Each URL counts once,
-// with its last answer. Each failure of the domain at a page counts ([FailureServer],
+// Observe returns the health after a response, and the breaker's judgement. Each URL counts once,
+// with its last response. Each failure of the domain at a page counts ([FailureServer],
 // [FailureSetup]). Failures of an origin do not count ([FailureOrigin]). delay is the domain's
 // normal delay; jitter is in [0,1).
 func Observe(
@@ -73,7 +74,7 @@ func Observe(
 	samples := slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool {
 		return a.URL != 0 && s.URL == a.URL && (!a.Probe || a.Failure < FailureServer)
 	})
-	// A readable robots.txt proves nothing about the answers to pages.
+	// A readable robots.txt proves nothing about the responses to pages.
 	if a.Probe || !a.Good() {
 		samples = append(samples, a.Sample)
 	}
@@ -112,10 +113,10 @@ func Penalty(prev time.Duration, tr FailureClass, hasRetryAfter bool, delay time
 }
 
 // adaptSlowdown moves the slowdown. While the 95th percentile is twice the calm time, each further
-// slow answer raises the slowdown by half, from the delay, up to SlowdownMax. Below that, each
-// answer shrinks it by a tenth. The calm time falls at once and rises slowly, so that a constantly
-// slow site does not count as failing. Errors do not count as calm, because they are often quick
-// (as in Scrapy's AutoThrottle); they raise the penalty.
+// slow response raises the slowdown by half, from the delay, up to SlowdownMax. Below that, each
+// response shrinks it by a tenth. The calm time falls at once and rises slowly, so that a
+// constantly slow site does not count as failing. Errors do not count as calm, because they are
+// often quick (as in Scrapy's AutoThrottle); they raise the penalty.
 func adaptSlowdown(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
 	durations := successDurations(h)
 	if s.Error || len(durations) < minSamples {
@@ -136,7 +137,7 @@ func adaptSlowdown(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.He
 			slowdown = 0
 		}
 	case time.Duration(s.Duration) > limit:
-		// only new evidence counts: one slow answer stays among the last for long
+		// only new evidence counts: one slow response stays in the samples for long
 		slowdown = min(max(slowdown, delay, BackoffBase)*3/2, max(SlowdownMax, delay))
 	}
 	h.Slowdown = settings.Duration(slowdown)
@@ -154,7 +155,7 @@ func judge(h crawl.Health, a Response, set crawl.BreakerSettings) (crawl.Health,
 	case h.Probing && !a.Probe:
 		return h, Judgement{}
 	case h.Probing && good:
-		// answers before the rest prove nothing about the present
+		// responses before the rest prove nothing about the present
 		h.Probing, h.Graylistings, h.Samples = false, 0, h.Samples[len(h.Samples)-1:]
 	case h.Probing:
 		return openBreaker(h, "the probe failed", set)
@@ -226,7 +227,7 @@ func breakerReason(h crawl.Health) string {
 }
 
 // ErrorShare returns the share of errors among the samples, from 0 to 1. Refusals count only
-// without any good answer, because a site may have private pages.
+// without any good response, because a site may have private pages.
 func ErrorShare(h crawl.Health) float64 {
 	hasGood := slices.ContainsFunc(h.Samples, crawl.Sample.Good)
 	return share(h, func(s crawl.Sample) bool { return s.Error || s.Refused && !hasGood })
@@ -245,11 +246,12 @@ func share(h crawl.Health, matches func(crawl.Sample) bool) float64 {
 	return float64(n) / float64(len(h.Samples))
 }
 
-// P95 returns the 95th percentile of the answer times, without errors; 0 without answers. It is the
-// second longest (nearest rank), even of fewer samples, so that one slow answer never decides.
+// P95 returns the 95th percentile of the response times, without errors; 0 without responses. It is
+// the second longest (nearest rank), even of fewer samples, so that one slow response never
+// decides.
 func P95(h crawl.Health) time.Duration { return percentile95(successDurations(h)) }
 
-// OccupancyP95 returns the same percentile of all requests, answered or not.
+// OccupancyP95 returns the same percentile of all requests, with a response or without.
 func OccupancyP95(h crawl.Health) time.Duration {
 	durations := make([]settings.Duration, len(h.Samples))
 	for i, s := range h.Samples {
@@ -268,7 +270,7 @@ func successDurations(h crawl.Health) []settings.Duration {
 	return durations
 }
 
-// percentile95 sorts took.
+// percentile95 sorts durations.
 func percentile95(durations []settings.Duration) time.Duration {
 	if len(durations) == 0 {
 		return 0
@@ -277,18 +279,18 @@ func percentile95(durations []settings.Duration) time.Duration {
 	return time.Duration(durations[max(len(durations)-2, 0)])
 }
 
-// LatencyDelay returns factor times an answer's time (Heritrix's delayFactor); 0 turns it off.
+// LatencyDelay returns factor times a response's time (Heritrix's delayFactor); 0 turns it off.
 func LatencyDelay(latency time.Duration, factor float64) time.Duration {
 	return time.Duration(min(float64(max(latency, 0))*max(factor, 0), float64(settings.DelayMax)))
 }
 
-// The shortest and the longest time before a given-up domain or origin is retried.
+// The shortest and the longest time before an abandoned domain or origin is retried.
 const (
 	AbandonWaitMin = time.Hour
 	AbandonWaitMax = 30 * 24 * time.Hour
 )
 
-// AbandonWait returns the wait after times consecutive failures to reach a domain, from 1:
+// AbandonWait returns the wait after so many consecutive failures to reach a domain, from 1:
 // AbandonWaitMin, doubled each time, up to AbandonWaitMax.
 func AbandonWait(failures int) time.Duration {
 	wait := AbandonWaitMin
@@ -324,10 +326,10 @@ const (
 	unreachableResetFactor = 10
 )
 
-// ObserveReachability returns the health after a request that has been tried since an instant. away
-// is set if no connection could be made. It also reports whether to give the domain up: after the
-// wait, at the next attempt, it would have been away for too long. A rarely requested domain with a
-// long delay has three attempts.
+// ObserveReachability returns the health after a request that has been tried since an instant.
+// unreachable is set if no connection could be made. It also reports whether to abandon the domain:
+// after the wait, at the next attempt, it would have been unreachable for too long. A rarely
+// requested domain with a long delay has three attempts.
 func ObserveReachability(h crawl.Health, unreachable bool, since, now time.Time, wait, delay time.Duration) (crawl.Health, bool) {
 	if !unreachable {
 		h.ConnectionsFailingSince = time.Time{}

@@ -7,15 +7,15 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// AnsweringMax limits the stored answering origins of a domain. Two would suffice to know one
-// besides any origin; the third helps when an origin fails.
+// AnsweringMax limits the stored origins of a domain with a good response. Two would suffice to
+// know one besides any origin; the third helps when an origin fails.
 const AnsweringMax = 3
 
-// answeringStep is the precision of the stored times: a change with each answer would be costly.
+// answeringStep is the precision of the stored times: a change with each response would be costly.
 const answeringStep = 10 // seconds
 
-// ObserveOrigin returns the health after an origin's good answer, or its failure as a whole, at an
-// instant.
+// ObserveOrigin returns the health after an origin's good response, or its failure as a whole, at
+// an instant.
 func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
 	key, at := URLKey(origin), now.Unix()
 	if front := h.AnsweringOrigins; answered && len(front) > 0 && front[0].Origin == key && at-front[0].At < answeringStep {
@@ -29,8 +29,8 @@ func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) 
 	return h
 }
 
-// LastOtherOriginAnswer returns the last good answer of another origin of the domain. It is zero if
-// no other origin has one, or if each has failed since.
+// LastOtherOriginAnswer returns the last good response of another origin of the domain. It is zero
+// if no other origin has one, or if each has failed since.
 func LastOtherOriginAnswer(h crawl.Health, origin string) time.Time {
 	key := URLKey(origin)
 	for _, o := range h.AnsweringOrigins {

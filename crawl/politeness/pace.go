@@ -35,11 +35,11 @@ type FailureClass int
 // The classes of failures.
 const (
 	FailureNone FailureClass = iota // needs no retry: the attempt succeeded or failed permanently
-	// FailurePage is a 5xx other than 503, or a timeout. Only the page has failed if other pages are
-	// answered: it is retried later, without slowing the domain down.
+	// FailurePage is a 5xx other than 503, or a timeout. Only the page has failed if other pages
+	// respond: it is retried later, without slowing the domain down.
 	FailurePage
 	// FailureOrigin is an origin without a connection, TLS or a readable robots.txt, while another
-	// origin of the domain answers. The origin is deferred, and the domain keeps its pace.
+	// origin of the domain responds. The origin is deferred, and the domain keeps its pace.
 	FailureOrigin
 	// FailureServer is a 429, 503, Retry-After, or broken connection: the domain's wait doubles.
 	FailureServer
@@ -74,7 +74,7 @@ func Backoff(t FailureClass, failures int, delay time.Duration, jitter float64) 
 }
 
 // backoff returns the wait after one more failure: the last wait, BackoffBase or the delay,
-// whichever is largest, times the trouble's factor, up to the limit.
+// whichever is largest, times the failure's factor, up to the limit.
 func backoff(t FailureClass, prev float64, delay time.Duration) float64 {
 	factor := float64(BackoffFactor)
 	if t == FailureSetup {

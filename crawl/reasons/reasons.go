@@ -1,7 +1,7 @@
 package reasons
 
-// Reason is the rule that decided a wait or a skip, or left an answer unread. The values are stored
-// with slots, domains and crawls, and shown to people.
+// Reason is the rule that decided a wait or a skip, or left a response unread. The values are
+// stored with slots, domains and crawls, and shown to operators.
 type Reason string
 
 // The reasons. The table has their meanings.
@@ -125,7 +125,7 @@ var table = map[Reason]Row{
 	TakenBack: {Subject: Attempt, Explanation: "an internal failure interrupted it"},
 	NotMade:   {Subject: Attempt, Explanation: "an internal failure prevented the request"},
 
-	// Reasons for an empty answer below 400. The error of its attempt has the details.
+	// Reasons for an empty response below 400. The error of its attempt has the details.
 	NoTarget: {Subject: Answer, Explanation: "redirects without a new target", Remedy: "mosey page URL shows their targets"},
 	Empty: {
 		Subject: Answer, Explanation: "no text, link or image", Remedy: "Mosey runs no scripts, so that it sees less than a browser",

@@ -11,10 +11,10 @@ import (
 type Row struct {
 	// Subject is the subject that is not requested.
 	Subject Subject
-	// Explanation explain the reason to people. Remedy tells how to request the page, or where to
-	// look.
+	// Explanation explains the reason to operators. Remedy names the way to request the page, or to
+	// find out more.
 	Explanation, Remedy string
-	// Control is the kind of a person's control that forbids requests for this reason.
+	// Control is the kind of an operator's control that forbids requests for this reason.
 	Control string
 	// Rank decides between reasons for an equally long wait of a domain: the lowest is named. Zero
 	// means that the reason defers no domain.
@@ -36,7 +36,7 @@ type Row struct {
 	RetryEvents []Event
 }
 
-// Subject is the kind of object that a reason keeps from being requested.
+// Subject is the kind of object that a reason prevents from being requested.
 type Subject int
 
 // The subjects.
@@ -47,7 +47,7 @@ const (
 	Page
 	Image
 	Attempt // one request
-	Answer  // the content of an answer, which the reason keeps from being read
+	Answer  // the content of a response, which the reason prevents from being read
 )
 
 // Event is an event that may decide a skipped page again.
@@ -56,8 +56,8 @@ type Event string
 // The events.
 const (
 	SettingsChanged Event = "settings changed" // the run wants more
-	SeedGiven       Event = "seed given"       // a person seeds the page
-	TrapsReset      Event = "traps reset"      // a person has the domain's traps forgotten
+	SeedGiven       Event = "seed given"       // an operator seeds the page
+	TrapsReset      Event = "traps reset"      // an operator resets the domain's traps
 	LinkFound       Event = "link found"       // the page is found once more
 	ImageFound      Event = "image found"      // the page is found to be an image
 )
@@ -65,9 +65,9 @@ const (
 // Values of the search attribute MoseyStatus of a waiting domain.
 const (
 	StatusWaiting    = "waiting"    // for its window, for a page's time, or at its server's request
-	StatusGraylisted = "graylisted" // its answers were mostly errors or slow
+	StatusGraylisted = "graylisted" // its responses were mostly errors or slow
 	StatusDeferred   = "deferred"   // its workflow ends until an instant
-	StatusPaused     = "paused"     // a person forbids all requests
+	StatusPaused     = "paused"     // an operator forbids all requests
 )
 
 // Row returns the row of a reason; it is zero for an unknown reason.
@@ -83,7 +83,7 @@ func OfControl(kind string) Reason {
 	return ""
 }
 
-// reasonsWhere returns the reasons whose rows satisfy has, sorted.
+// reasonsWhere returns the reasons whose rows satisfy matches, sorted.
 func reasonsWhere(matches func(Row) bool) []Reason {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(table)), func(r Reason) bool { return !matches(table[r]) })
 }

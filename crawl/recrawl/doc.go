@@ -1,4 +1,4 @@
-// Package recrawl schedules the next request for a fetched page, by how often it has changed.
+// Package recrawl schedules the next request for a fetched page, by the history of its changes.
 //
 // # The rule, and why it is not enough
 //
@@ -35,7 +35,7 @@
 // # Fading out
 //
 // After a 404 the interval doubles. After five in a row, or two 410, the page has faded out and is
-// no longer requested automatically. No page is given up permanently: see [History.Again].
+// no longer requested automatically. No page is abandoned permanently: see [History.Again].
 //
 // # How much it helps
 //

@@ -43,10 +43,10 @@ type VisitResult int
 
 // The results of visits.
 const (
-	Failed    VisitResult = iota // proves nothing about the page: no answer, 429, 5xx
+	Failed    VisitResult = iota // proves nothing about the page: no response, 429, 5xx
 	Unchanged                    // the page as it was at the last visit: see freshness.Unchanged
 	Changed                      // another page than at the last visit
-	Missing                      // a 404, or an equivalent answer
+	Missing                      // a 404, or an equivalent response
 	Gone                         // a 410
 )
 

@@ -31,8 +31,8 @@ const (
 // robots.txt and lists. It also accepts a sample of the pages with their part of the requests.
 // Faded pages do not count. There is no plan without pages or requests.
 //
-// It corrects the last plan by made, the daily requests under it; below zero if that is unknown or
-// too early. It takes some 20 µs a page.
+// It corrects the last plan by madePerDay, the daily requests under it; below zero if that is
+// unknown or too early. It takes some 20 µs a page.
 func NewPlan(pages []History, perDay float64, last Plan, madePerDay float64) Plan {
 	pages, likelihoods := withoutFaded(pages)
 	if len(pages) == 0 || !(perDay > 0) {

@@ -7,8 +7,8 @@ import "time"
 // domain.
 //
 // A list that announces a change of every page is no evidence, and neither is a list with fixed
-// dates: both are wrong as often as they are right. So the cause of a wrong list does not matter,
-// and a list gains nothing by lying.
+// dates: their hints are wrong as often as they are right. So the cause of a wrong list does not
+// matter, and a list gains nothing by lying.
 type Source struct {
 	// AnnouncedChanges counts announced changes, MissedChanges unannounced ones. Old visits count
 	// less, in all fields.
@@ -50,8 +50,8 @@ func (s Source) Visit(h History, v Visit) Source {
 	return Source{AnnouncedChanges: round3(s.AnnouncedChanges), MissedChanges: round3(s.MissedChanges), FalseAlarms: round3(s.FalseAlarms), QuietVisits: round3(s.QuietVisits)}
 }
 
-// odds returns the factor of the source's hint on the odds that a page has changed. News of an
-// unknown source double them; no news change them little.
+// odds returns the factor of the source's hint on the odds that a page has changed. An unknown
+// source doubles them if it has announced a change, and changes them little if not.
 func (s Source) odds(announced bool) float64 {
 	announcedShare := (s.AnnouncedChanges + 1) / (s.AnnouncedChanges + s.MissedChanges + 2)
 	falseAlarmShare := (s.FalseAlarms + 0.5) / (s.FalseAlarms + s.QuietVisits + 2)

@@ -40,7 +40,7 @@ type Audit struct {
 	Registered Gaps `json:"registered_domains"`
 	// Lost counts requests with an unknown end, because their worker died.
 	Lost int64 `json:"lost"`
-	// RetryAfters counts answers that requested a wait, and RetryAfterViolations the violated waits.
+	// RetryAfters counts responses that requested a wait, and RetryAfterViolations the violated waits.
 	RetryAfters          int64 `json:"retry_afters"`
 	RetryAfterViolations int64 `json:"retry_after_violations"`
 	// RobotsChecked counts page requests that were checked again against the robots.txt of their time.

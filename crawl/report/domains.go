@@ -91,7 +91,7 @@ type DomainHistory struct {
 	Robots   []RobotsFetch `json:"robots,omitempty"`
 }
 
-// PastControl is a person's decision about a domain, and its lifting.
+// PastControl is an operator's decision about a domain, and its lifting.
 type PastControl struct {
 	crawl.Control
 

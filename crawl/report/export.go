@@ -131,7 +131,7 @@ type MovedHistory struct {
 type DomainRow struct {
 	ID int64
 	DomainListing
-	// Controls lists the kinds of people's decisions in force.
+	// Controls lists the kinds of operators' decisions in force.
 	Controls []string
 	// CrawlDelay is the largest of its robots.txt files, or zero.
 	CrawlDelay crawl.Millis

@@ -36,7 +36,7 @@ type ImageRow struct {
 
 	ContentType  string
 	DiscoveredAt time.Time
-	LastSeenAt   time.Time // its last successful answer
+	LastSeenAt   time.Time // its last successful response
 	// Success is nil before the first fetch; false means that the last fetch failed, for Problem.
 	Success *bool
 	Problem crawl.ImageProblem
@@ -53,7 +53,7 @@ type ImageRow struct {
 // ImagePagesBound limits the count of pages that name an image.
 const ImagePagesBound = 1000
 
-// SimilarImage is an image that looks like another.
+// SimilarImage is an image that resembles another.
 type SimilarImage struct {
 	ImageRow
 
@@ -70,7 +70,7 @@ const (
 	ImageDHashMax    = 16
 )
 
-// ImageCopies lists images with equal bytes (SHA256), or only an equal look (PHash).
+// ImageCopies lists images with equal bytes (SHA256), or only a similar appearance (PHash).
 type ImageCopies struct {
 	SHA256   string `json:"sha256,omitempty"`
 	PHash    string `json:"phash,omitempty"`

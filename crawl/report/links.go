@@ -102,7 +102,7 @@ type SearchOutline struct {
 
 // OutdatedCounts counts pages that must be read again to find their contents.
 type OutdatedCounts struct {
-	// Pages counts requestable pages, of Domains. Closed counts pages of closed or given-up domains.
+	// Pages counts requestable pages, of Domains. Closed counts pages of closed or abandoned domains.
 	Pages   int64 `json:"pages"`
 	Domains int64 `json:"domains"`
 	Closed  int64 `json:"closed"`

@@ -59,7 +59,7 @@ type Run struct {
 	// Skipped lists the reasons for skipping pages, the most frequent first.
 	Budgets []BudgetUse `json:"budgets,omitempty"`
 	Skipped []SkipRule  `json:"skipped_by,omitempty"`
-	// Changes lists the changes by people and workflows, the latest first.
+	// Changes lists the changes by operators and workflows, the latest first.
 	Changes []crawl.RunChange `json:"changes,omitempty"`
 }
 

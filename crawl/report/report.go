@@ -112,7 +112,7 @@ type Progress struct {
 	Pending  int64 `json:"pending"`
 	InFlight int64 `json:"in_flight"`
 	Deferred int64 `json:"deferred"`
-	// Due counts the due domains without a workflow, up to LeftBound.
+	// Due counts the due domains without a workflow, up to crawl.RemainingWorkBound.
 	Due int64 `json:"due_domains"`
 	// Waiting lists active domains, the next to be requested first.
 	Waiting []WaitingDomain `json:"waiting,omitempty"`
@@ -155,14 +155,14 @@ type Detail struct {
 	// Obstacles cannot be requested now.
 	Obstacles     []Obstacle `json:"obstacles,omitempty"`
 	ObstacleTotal int        `json:"obstacles_total,omitempty"`
-	// Forbidden lists domains that a person has closed to requests.
+	// Forbidden lists domains that an operator has closed to requests.
 	Forbidden      []ForbiddenDomain `json:"forbidden,omitempty"`
 	ForbiddenTotal int               `json:"forbidden_total,omitempty"`
 	// NoFollowDomains lists seeded domains whose pages all forbid following links.
 	NoFollowDomains []string `json:"nofollow_domains,omitempty"`
 }
 
-// ForbiddenDomain is a domain that a person has paused, stopped or blocked.
+// ForbiddenDomain is a domain that an operator has paused, stopped or blocked.
 type ForbiddenDomain struct {
 	Domain string `json:"domain"`
 	crawl.Control
@@ -173,8 +173,8 @@ type ObstacleState string
 
 // The states of domains, and of an origin.
 const (
-	ObstacleUnreachable ObstacleState = "unreachable"            // given up: it gave no usable answers
-	ObstacleBlocked     ObstacleState = "blocked"                // given up: it refused all requests
+	ObstacleUnreachable ObstacleState = "unreachable"            // abandoned: no usable responses
+	ObstacleBlocked     ObstacleState = "blocked"                // abandoned: it refused all requests
 	ObstacleDeferred    ObstacleState = "deferred"               // its server requested a long wait
 	ObstacleRobots      ObstacleState = "robots.txt unreachable" // of an origin
 )
@@ -185,7 +185,7 @@ type Obstacle struct {
 	Name   string        `json:"name"`
 	Domain string        `json:"domain"`
 	State  ObstacleState `json:"state"`
-	// Until is the next automatic request, without a person or a new run.
+	// Until is the next automatic request, without an operator or a new run.
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"`
 }
@@ -193,7 +193,7 @@ type Obstacle struct {
 // Domain describes a domain.
 type Domain struct {
 	DomainListing
-	// Controls lists people's decisions about it.
+	// Controls lists operators' decisions about it.
 	Controls crawl.Controls `json:"controls,omitempty"`
 	// Forgotten is set if its contents were erased, or will be.
 	Forgotten *ErasureRequest `json:"forgotten,omitempty"`

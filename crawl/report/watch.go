@@ -119,7 +119,7 @@ type FleetUse struct {
 	InFlight   int64  `json:"in_flight"`
 	// Waiting counts requests that wait for others to end.
 	Waiting int64 `json:"waiting"`
-	// Running counts the workers seen lately. SeenAt is the last sign of a worker; zero means never.
+	// Running counts the workers seen recently. SeenAt is the last sign of a worker; zero means never.
 	Running int64     `json:"running"`
 	SeenAt  time.Time `json:"seen_at,omitzero"`
 }

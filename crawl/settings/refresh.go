@@ -15,7 +15,7 @@ var RefreshKinds = []RefreshKind{RefreshPages, RefreshImages}
 // Refresh returns the settings of a run that requests again the pages of a run with settings s, all
 // set. They equal s, but the new run follows no links and has no limits. It accepts pages that were
 // fetched just before, and ends when it has requested all. It takes no images if only pages are
-// wanted. Fields set in own win.
+// wanted. Fields set in changes take precedence.
 func (s Settings) Refresh(kind RefreshKind, changes Settings) Settings {
 	zero, zeroDuration, end, off := 0, Duration(0), WhenDoneEnd, ImagesOff
 	changed := Settings{MaxDepth: &zero, MinRefetch: &zeroDuration, WhenDone: &end}

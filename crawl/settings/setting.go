@@ -13,7 +13,7 @@ type Setting struct {
 	Name  string
 	Group string
 	Help  string
-	// Default is the default in the form that people write.
+	// Default is the default in the form that operators write.
 	Default string
 	// Values lists the allowed values; nil means no such list.
 	Values []string

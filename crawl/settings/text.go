@@ -57,7 +57,7 @@ func (d Setting) parse(text string) (reflect.Value, error) {
 		return reflect.ValueOf(parts(text)), nil
 	}
 	value, ok := scalar(text, d.kind)
-	// the value of the word is not a number to write
+	// the value of the keyword must not be written as a number
 	if !ok || d.keyword != "" && (less(value, d.low) || less(d.high, value)) {
 		return value, d.refuse(strconv.Quote(text), d.expectedText())
 	}

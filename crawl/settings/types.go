@@ -30,7 +30,7 @@ type Scope string
 // The scopes a run can have.
 const (
 	ScopeSeeds Scope = "seeds" // stays on the domains that were seeded
-	ScopeWeb   Scope = "web"   // goes wherever links lead
+	ScopeWeb   Scope = "web"   // follows links to all domains
 )
 
 // GroupBy selects the domains that share one delay.

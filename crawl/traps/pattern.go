@@ -203,7 +203,7 @@ func digitDate(s string) (time.Time, bool) {
 }
 
 // dateOf reads the parts of a date, and returns the first day of its month. Other years count as
-// mere numbers: a calendar goes from month to month, and is stopped before it gets there.
+// mere numbers: a calendar advances month by month, and is stopped before it reaches them.
 func dateOf(year, month, day string) (time.Time, bool) {
 	y, ok1 := number(year, 1900, 2199)
 	m, ok2 := number(month, 1, 12)

@@ -174,7 +174,7 @@ func appendWords(words []word, text string) []word {
 	return words
 }
 
-// wordRune reports whether a character is part of a word, and whether it is a word alone.
+// wordRune reports whether a character is part of a word, and whether it is a whole word.
 func wordRune(r rune) (part, isWholeWord bool) {
 	if r < utf8.RuneSelf {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false

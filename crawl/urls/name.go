@@ -9,7 +9,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Name is a page or a domain in the form that a person types: a URL, a host with a path, or a host.
+// Name is a page or a domain in the form that an operator types: a URL, a host with a path, or a
+// host.
 type Name struct {
 	// Page is the named page. Its scheme is https if none was typed.
 	Page URL

@@ -29,7 +29,7 @@ func (p *Usage) AddMeta(name, content string) {
 	}
 }
 
-// AddHeader adds the signals of an answer's header: X-Robots-Tag, tdm-reservation, tdm-policy,
+// AddHeader adds the signals of a response's header: X-Robots-Tag, tdm-reservation, tdm-policy,
 // Content-Signal and Content-Usage, of each at most MaxValues values.
 func (p *Usage) AddHeader(header http.Header) {
 	for _, value := range values(header, "X-Robots-Tag") {
@@ -52,8 +52,8 @@ func (p *Usage) AddHeader(header http.Header) {
 // RSLType is the media type of a document of Really Simple Licensing (RSL 1.0).
 const RSLType = "application/rsl+xml"
 
-// AddLinks adds the terms of service and the licence that an answer's header names (Link, RFC 8288;
-// both relations are registered with IANA). Their addresses may be relative to the page's. A
+// AddLinks adds the terms of service and the licence that a response's header names (Link, RFC
+// 8288; both relations are registered with IANA). Their addresses may be relative to the page's. A
 // licence of [RSLType] has precedence.
 func (p *Usage) AddLinks(page urls.URL, header http.Header) {
 	links := values(header, "Link")

@@ -30,7 +30,7 @@ type Signal struct {
 // Preference is the value of a content signal.
 type Preference string
 
-// The answers. "no" wins over "yes".
+// The preferences. "no" has precedence over "yes".
 const (
 	Unset Preference = ""
 	Yes   Preference = "yes"
@@ -146,7 +146,7 @@ func (d *directives) read(list string) {
 					d.words("nosnippet") // the same meaning
 				}
 				named = false
-			case "max-image-preview", "max-video-preview": // about how results look
+			case "max-image-preview", "max-video-preview": // about the presentation of results
 				named = false
 			default:
 				d.address(name)

@@ -74,7 +74,7 @@ type Usage struct {
 
 	ContentSignals ContentSignals `json:"content_signals,omitzero"`
 
-	// Terms is the http or https URL of the site's terms of service in the answer's header, at most
+	// Terms is the http or https URL of the site's terms of service in the response's header, at most
 	// MaxPolicyBytes long. License is the URL of the page's licence, such as a document of Really
 	// Simple Licensing (RSL). It is named by the page, else its header, else robots.txt. Both are for
 	// people to read and have no further effect.
@@ -91,7 +91,7 @@ var (
 )
 
 // AddStored adds the signals of the last visit to an unchanged page: the page's own, and its
-// header's if this answer may leave them out.
+// header's if this response may leave them out.
 func (p *Usage) AddStored(last Usage, header bool) {
 	isStored := func(by Source) bool {
 		return slices.Contains(pageSources, by) || header && slices.Contains(headerSources, by)

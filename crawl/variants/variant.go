@@ -1,5 +1,5 @@
 // Package variants recognises URLs that are not worth a request: other views of pages, as common
-// software makes them, files that cannot be parsed, and URLs excluded by a person.
+// software makes them, files that cannot be parsed, and URLs excluded by an operator.
 package variants
 
 import (

@@ -155,7 +155,7 @@ WITH given_back AS (
             ELSE d.status
         END,
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN $2::text ELSE d.status_reason END,
-        -- a given-up domain keeps its time
+        -- an abandoned domain keeps its time
         next_crawl_after = CASE
             WHEN is_abandoned(d.status) THEN d.next_crawl_after
             ELSE $3::timestamptz
@@ -180,7 +180,7 @@ type DomainFinishParams struct {
 
 // Releases the claim on a domain, whose row the caller has locked before it read the facts. The
 // domain is deferred until deferred, and its windows are closed until window_opens_at; null means
-// neither. In the runs in yielding_run_ids it makes room for others. Each such turn counts once.
+// neither. In the runs in yielding_run_ids it yields to others. Each time counts once.
 func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) error {
 	_, err := q.db.Exec(ctx, domainFinish,
 		arg.WindowOpensAt,
@@ -865,7 +865,7 @@ type RunSetHasWaitingDomainsParams struct {
 	AtCapacity bool
 }
 
-// Stores whether due domains of a run wait for active ones (is_full), which then make room.
+// Stores whether due domains of a run wait for active ones (at_capacity), which then yield.
 func (q *Queries) RunSetHasWaitingDomains(ctx context.Context, arg RunSetHasWaitingDomainsParams) error {
 	_, err := q.db.Exec(ctx, runSetHasWaitingDomains, arg.RunID, arg.AtCapacity)
 	return err

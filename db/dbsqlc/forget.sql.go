@@ -50,7 +50,7 @@ type ErasureRequestParams struct {
 	Reason      string
 }
 
-// The erasure by mosey block --forget, and the people who requested it.
+// The erasure by mosey block --forget, and the operators who requested it.
 // A second request before the end resumes the erasure.
 func (q *Queries) ErasureRequest(ctx context.Context, arg ErasureRequestParams) error {
 	_, err := q.db.Exec(ctx, erasureRequest, arg.Domain, arg.RequestedBy, arg.Reason)
@@ -289,8 +289,8 @@ type ForgetInFlightRow struct {
 	Claim time.Time
 }
 
-// Returns the end of the lease of a request to a domain, and of its claim; the epoch means none
-// held.
+// Returns the end of the lease of a request to a domain, and of its claim; the epoch means no lease
+// or claim.
 func (q *Queries) ForgetInFlight(ctx context.Context, domain string) (ForgetInFlightRow, error) {
 	row := q.db.QueryRow(ctx, forgetInFlight, domain)
 	var i ForgetInFlightRow

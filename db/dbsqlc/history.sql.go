@@ -32,7 +32,7 @@ type ControlsOfDomainRow struct {
 	LiftedBy *string
 }
 
-// Lists the decisions of people about a domain, including lifted ones, the latest first.
+// Lists the decisions of operators about a domain, including lifted ones, the latest first.
 func (q *Queries) ControlsOfDomain(ctx context.Context, arg ControlsOfDomainParams) ([]ControlsOfDomainRow, error) {
 	rows, err := q.db.Query(ctx, controlsOfDomain, arg.Domain, arg.Max)
 	if err != nil {

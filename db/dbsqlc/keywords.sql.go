@@ -208,7 +208,7 @@ type KeywordsScoresRow struct {
 	Day    time.Time
 }
 
-// Returns the worth and the date of pages: their own date, or else that of the last fetch.
+// Returns the score and the date of pages: their own date, or else that of the last fetch.
 func (q *Queries) KeywordsScores(ctx context.Context, arg KeywordsScoresParams) ([]KeywordsScoresRow, error) {
 	rows, err := q.db.Query(ctx, keywordsScores, arg.Pages, arg.Domains)
 	if err != nil {

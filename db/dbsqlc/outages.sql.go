@@ -15,7 +15,7 @@ SELECT o.origin FROM (SELECT origin, failures, read_at FROM robots ORDER BY orig
 WHERE o.failures = 0 AND o.read_at IS NOT NULL ORDER BY o.read_at DESC LIMIT $1
 `
 
-// Lists origins that answered their last request for robots.txt: the latest of any 200.
+// Lists origins that responded to their last request for robots.txt: the latest of any 200.
 func (q *Queries) OriginsAnswering(ctx context.Context, max int32) ([]string, error) {
 	rows, err := q.db.Query(ctx, originsAnswering, max)
 	if err != nil {

@@ -168,7 +168,7 @@ type RankDomainsRow struct {
 	Moved   int32
 }
 
-// Stores the worth of domains, and updates their priorities for the dispatcher.
+// Stores the scores of domains, and updates their priorities for the dispatcher.
 func (q *Queries) RankDomains(ctx context.Context, arg RankDomainsParams) (RankDomainsRow, error) {
 	row := q.db.QueryRow(ctx, rankDomains, arg.Domains, arg.Inlinks, arg.Scores)
 	var i RankDomainsRow
@@ -223,7 +223,7 @@ type RankPagesParams struct {
 	Scores  []float32
 }
 
-// Stores the worth of the pages with ids after one and up to another. Other pages there lose their
+// Stores the scores of the pages with ids after one and up to another. Other pages there lose their
 // rank and their raised priority.
 func (q *Queries) RankPages(ctx context.Context, arg RankPagesParams) (int32, error) {
 	row := q.db.QueryRow(ctx, rankPages,
@@ -256,7 +256,7 @@ FROM (
 WHERE c.id = x.id AND c.completed_at IS NULL AND c.locked_at IS NULL
 `
 
-// Orders pending pages by their new worth. Retries, pages that a feed has named, and pages that a
+// Orders pending pages by their new scores. Retries, pages that a feed has named, and pages that a
 // pattern delays keep their priority.
 func (q *Queries) RankRaisePages(ctx context.Context, pages []int64) (int64, error) {
 	result, err := q.db.Exec(ctx, rankRaisePages, pages)

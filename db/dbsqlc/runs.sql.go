@@ -716,9 +716,9 @@ type RunFailuresRow struct {
 	Total  int64
 }
 
-// Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
-// origins without a readable robots.txt, the soonest to be requested first. The column total
-// counts them.
+// Lists the failures that hold up pending crawls of a run: abandoned or deferred domains, and
+// origins without a readable robots.txt, the soonest to be requested first. The column total counts
+// them.
 func (q *Queries) RunFailures(ctx context.Context, arg RunFailuresParams) ([]RunFailuresRow, error) {
 	rows, err := q.db.Query(ctx, runFailures, arg.RunID, arg.Max)
 	if err != nil {
@@ -770,7 +770,8 @@ type RunForbiddenDomainsRow struct {
 	Total  int64
 }
 
-// Lists the domains of a run with pending crawls that a person forbids. total counts all of them.
+// Lists the domains of a run with pending crawls that an operator forbids. total counts all of
+// them.
 func (q *Queries) RunForbiddenDomains(ctx context.Context, arg RunForbiddenDomainsParams) ([]RunForbiddenDomainsRow, error) {
 	rows, err := q.db.Query(ctx, runForbiddenDomains, arg.RunID, arg.Max)
 	if err != nil {
@@ -1522,7 +1523,7 @@ type RunWorstDomainsRow struct {
 	ResponseMs int32
 }
 
-// Lists the domains of a run with the most failed requests, or with the slowest answers.
+// Lists the domains of a run with the most failed requests, or with the slowest responses.
 func (q *Queries) RunWorstDomains(ctx context.Context, arg RunWorstDomainsParams) ([]RunWorstDomainsRow, error) {
 	rows, err := q.db.Query(ctx, runWorstDomains, arg.RunID, arg.Slowest, arg.Max)
 	if err != nil {

@@ -214,7 +214,7 @@ type IndexScoresRow struct {
 	Score   float32
 }
 
-// Returns the worth and the current version of pages; 0 means not indexed.
+// Returns the score and the current version of pages; 0 means not indexed.
 func (q *Queries) IndexScores(ctx context.Context, pages []int64) ([]IndexScoresRow, error) {
 	rows, err := q.db.Query(ctx, indexScores, pages)
 	if err != nil {

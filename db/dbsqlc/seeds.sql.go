@@ -81,7 +81,7 @@ type SeedOriginsOverHTTPParams struct {
 	RecentMs int64
 }
 
-// Returns the https origins that failed lately and were never read, while their http origin was.
+// Returns the https origins that failed recently and were never read, while their http origin was.
 func (q *Queries) SeedOriginsOverHTTP(ctx context.Context, arg SeedOriginsOverHTTPParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, seedOriginsOverHTTP, arg.Origins, arg.Tries, arg.RecentMs)
 	if err != nil {

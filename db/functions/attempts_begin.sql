@@ -1,6 +1,6 @@
 -- Begins an attempt (p is crawl.Start): takes the slots, closes attempts of dead workers, claims
 -- the row, charges the budgets and renews the domain's claim. The reason 'not pending' means that
--- the row is not pending or a budget is spent. A person decides 'pause', 'stop' and 'block'. A
+-- the row is not pending or a budget is spent. An operator decides 'pause', 'stop' and 'block'. A
 -- prerequisite, such as robots.txt, gets its row here and costs no budget.
 CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS begun_attempt LANGUAGE plpgsql AS $$
 DECLARE
@@ -57,7 +57,7 @@ DECLARE
     v_begun bigint[];
     v_worker CONSTANT integer := (p -> 0 ->> 'worker')::integer; -- the same for all
     v_has_prerequisites CONSTANT boolean := jsonb_path_exists(p, '$[*].prerequisite');
-    v_prerequisites integer[] := ARRAY[]::integer[]; -- places in p of the granted prerequisites
+    v_prerequisites integer[] := ARRAY[]::integer[]; -- positions in p of the granted prerequisites
     v_docs jsonb;
 BEGIN
     IF v_has_prerequisites THEN

@@ -137,7 +137,7 @@ END
 $$;
 
 -- Counts attempts in the totals of their domains in their runs. Images have their own budgets and
--- count only if they were stored or skipped. Sitemaps and feeds count only if their answer was
+-- count only if they were stored or skipped. Sitemaps and feeds count only if their response was
 -- useless, because most sites have none of them.
 CREATE OR REPLACE FUNCTION totals_add(v closed_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -8,7 +8,7 @@ LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 
--- Returns a person's budget of pages for a domain; null means no budget.
+-- Returns an operator's budget of pages for a domain; null means no budget.
 CREATE OR REPLACE FUNCTION domain_budget(p_domain text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (

@@ -1,7 +1,7 @@
--- Claims domains with due work for a run: first domains whose claim ran out while they were
--- active, then those that yielded least, by priority. It skips domains that another dispatcher
--- is claiming. If the run's page budget is spent, only images are due. It looks up few due domains
--- by time and many by turn, so that it reads few rows in vain.
+-- Claims domains with due work for a run: first domains whose claim ran out while they were active,
+-- then those that yielded least, by priority. It skips domains that another dispatcher is claiming.
+-- If the run's page budget is spent, only images are due. It looks up few due domains by time and
+-- many by yield_count, so that it reads few rows in vain.
 CREATE OR REPLACE FUNCTION domains_claim(p_run_id bigint, p_max integer, p_claim interval) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -86,7 +86,7 @@ BEGIN
             FROM unnest(v_joining) f ORDER BY f.domain, f.run_id
             ON CONFLICT (run_id, domain) DO UPDATE SET seed = true
             WHERE excluded.seed AND NOT run_domains.seed;
-            -- a run requests a found domain even if another run has given it up
+            -- a run requests a found domain even if another run has abandoned it
             PERFORM failures_clear(ARRAY(
                 SELECT DISTINCT f.domain FROM unnest(v_joining) f
                 CROSS JOIN LATERAL (SELECT x.status FROM domains x WHERE x.domain = f.domain) d

@@ -1,4 +1,4 @@
--- Reports whether a domain was given up, until a time or until a person lifts it.
+-- Reports whether a domain was abandoned, until a time or until an operator lifts it.
 CREATE OR REPLACE FUNCTION is_abandoned(p_status domain_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_status IN ('blocked', 'unreachable')
 $$;
@@ -25,7 +25,7 @@ $$;
 CREATE OR REPLACE TRIGGER domains_transition BEFORE UPDATE ON domains
 FOR EACH ROW EXECUTE FUNCTION domains_transition();
 
--- Recomputes when domains are due, after a change that may make them due. Forbidden and given-up
+-- Recomputes when domains are due, after a change that may make them due. Forbidden and abandoned
 -- domains stay deferred. With p_windows only their windows may have changed.
 CREATE OR REPLACE FUNCTION domains_wake(p_domains text[], p_windows boolean DEFAULT false) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -45,8 +45,9 @@ CREATE OR REPLACE FUNCTION domain_refused_since(p_domain text, p_since timestamp
     SELECT CASE WHEN p_since > coalesce((SELECT h.updated_at FROM domain_health h WHERE h.domain = p_domain), '-infinity') THEN p_since END
 $$;
 
--- Allows requests to given-up domains and to origins with an unreadable robots.txt, but not
--- against a person's stop or block. Returns the changed domains. The caller then calls due_update.
+-- Allows requests to abandoned domains and to origins with an unreadable robots.txt, but not
+-- against an operator's stop or block. Returns the changed domains. The caller then calls
+-- due_update.
 CREATE OR REPLACE FUNCTION failures_clear(p_domains text[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_revived text[];

@@ -2,7 +2,7 @@
 -- run_domains.next_due_at. A transaction that changes one of these rows calls due_update:
 --
 --   pending crawls by kind, and the crawl in flight    page_crawls, politeness_slots
---   decisions of people and lists, and their ends      domain_controls, list_entries
+--   operators' decisions and lists, and their ends     domain_controls, list_entries
 --   deferral, the opening of windows, the claim        domains
 --   budgets of the domain by kind                      run_domains, crawl_runs.settings
 --
@@ -10,7 +10,7 @@
 -- (run_allowed_work). A row may be too early, which costs one check in vain. It is never too late.
 
 -- Returns when domains are due, in their order, for each of their runs. With p_claims claimed
--- domains are not due, because their workflows look for work. Without it claims are ignored.
+-- domains are not due, because their workflows check for work. Without it claims are ignored.
 CREATE OR REPLACE FUNCTION domains_due(p_domains text[], p_claims boolean) RETURNS run_due[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -113,7 +113,7 @@ BEGIN
 END
 $$;
 
--- Stores when domains are due in all their runs; null for a claimed domain, whose workflow looks
+-- Stores when domains are due in all their runs; null for a claimed domain, whose workflow checks
 -- for work. Returns the runs with a domain that is due sooner. A caller that has made crawls
 -- pending locks the domains' rows, at least FOR KEY SHARE. Later times are computed again under a
 -- lock that waits for such callers, so that no new crawl is missed.
@@ -181,7 +181,7 @@ $$;
 
 -- Returns why a domain is not requested now, and until when, in the given run. Without a run it is
 -- the run that may request it first. An empty reason means that it may be requested. Unlike
--- run_domains.wait_reason it covers claimed domains and slots. It is the state that people see.
+-- run_domains.wait_reason it covers claimed domains and slots. It is the state that operators see.
 CREATE OR REPLACE FUNCTION domain_wait(p_domain text, p_run_id bigint, OUT wait_reason text, OUT until timestamptz)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

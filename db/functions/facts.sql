@@ -190,7 +190,7 @@ BEGIN
 END
 $$;
 
--- Returns the facts of a probed origin: its last page or image with a good answer among the
+-- Returns the facts of a probed origin: its last page or image with a good response among the
 -- domain's latest requests, and whether it has pages there or among the first pending ones.
 CREATE OR REPLACE FUNCTION origin_probe_facts(p_domain text, p_origin text) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN

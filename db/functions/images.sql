@@ -29,7 +29,7 @@ BEGIN
         FROM unnest(v_images) i WHERE i.doc ? 'registered_domain';
     END IF;
     PERFORM images_add(ARRAY(SELECT i.page_id FROM unnest(v_images) i));
-    -- targets of images' redirects belong to the same pages, without a place there
+    -- targets of images' redirects belong to the same pages, without a position there
     v_named := v_images || ARRAY(
         WITH RECURSIVE targets (n, page_id, doc, hops) AS (
             SELECT f.n, f.page_id, f.doc, 0 FROM unnest(v_images) f

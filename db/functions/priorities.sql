@@ -1,7 +1,7 @@
 -- Returns the priority of a domain: the sum of these parts from 0 to 1, minus its errors. A higher
 -- one comes sooner. Remaining and staleness count half. An unknown part is 0.
---   rank       its place on a seed file: 1 is 1, 1,000 is 0.57, 10,000,000 and unlisted are 0
---   inlinks    its worth by inlinks (domain_ranks.score)
+--   rank       its position in a seed file: 1 is 1, 1,000 is 0.57, 10,000,000 and unlisted are 0
+--   inlinks    its score by inlinks (domain_ranks.score)
 --   yield      the share of its last requests that brought something new
 --   images     the recorded images of a page: 10 or more are 1
 --   remaining  the known pages that were not crawled: 500 or more are 1

@@ -90,7 +90,7 @@ END
 $$;
 
 -- Makes a run request pages before all others of their domains, at once, even if it has fetched
--- them. Politeness, robots.txt and people's decisions still hold. Returns the number of pages.
+-- them. Politeness, robots.txt and operators' decisions still hold. Returns the number of pages.
 CREATE OR REPLACE FUNCTION recrawls_now(p_run_id bigint, p_pages bigint[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_prioritized integer;

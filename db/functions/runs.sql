@@ -97,7 +97,7 @@ BEGIN
 END
 $$;
 
--- Starts or resumes a run unless it is paused. Given-up or deferred domains keep their times.
+-- Starts or resumes a run unless it is paused. Abandoned or deferred domains keep their times.
 CREATE OR REPLACE FUNCTION run_start(p_run_id bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_old_status CONSTANT run_status := (SELECT r.status FROM crawl_runs r WHERE r.id = p_run_id FOR UPDATE);

@@ -1,6 +1,7 @@
--- Stores seeds, an array of crawl.Seed, and adds them to a run, unless a list forbids them. A
--- person decides to seed, so it revives domains that were stopped or given up, but not blocked or
--- paused ones. A finished run resumes. Returns the numbers of new crawls and of forbidden seeds.
+-- Stores seeds, an array of crawl.Seed, and adds them to a run, unless a list forbids them. An
+-- operator decides to seed, so it revives domains that were stopped or abandoned, but not blocked
+-- or paused domains. A finished run resumes. Returns the numbers of new crawls and of forbidden
+-- seeds.
 CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jsonb, OUT added integer, OUT listed integer)
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
@@ -91,7 +92,7 @@ BEGIN
         FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.kind FROM unnest(v) s))) WITH ORDINALITY AS i (id, kind, n)
         CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = i.id LIMIT 1) x
     )) a;
-    -- a person wants pages that the run has skipped because of their URLs
+    -- an operator wants pages that the run has skipped because of their URLs
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind)
         SELECT c.page_id, c.domain, c.run_id, c.id, c.url, c.kind

@@ -44,10 +44,10 @@ $$;
 -- twice that delay. It applies before and after a request, so that of two runs the stricter delay
 -- holds.
 --
--- If a shared slot is busy, or other domains wait for it, the caller gets a place in its queue
--- (queue_end). The next place comes after the delay, the average time of a request and 1/32 of the
--- delay. Without that reserve one late request delays all later ones, and a caller at its place
--- polls a busy slot. A caller that has waited for its place is queued.
+-- If a shared slot is busy, or other domains wait for it, the caller gets a position in its queue
+-- (queue_end). The next position comes after the delay, the average time of a request and 1/32 of
+-- the delay. Without that reserve one late request delays all later ones, and a caller at its
+-- position polls a busy slot. A caller that has waited for its position is queued.
 CREATE OR REPLACE FUNCTION slot_take(a start_attempt, t timestamptz) RETURNS start_attempt LANGUAGE plpgsql AS $$
 DECLARE
     k_domain CONSTANT text := 'domain:' || a.domain;

@@ -1,4 +1,4 @@
--- Returns a worker's share of fleet_limit, and stores that it lives. Until the answer it may have
+-- Returns a worker's share of fleet_limit, and stores that it lives. Until the response it may have
 -- p_permits_held requests in flight: its share so far, or the rest of a larger one. It would use
 -- p_demand.
 --
@@ -41,7 +41,8 @@ BEGIN
     UPDATE workers w SET
         renewal_count = p_renewal_count, seen_at = t, stopped_at = NULL, lost = false, in_flight = p_in_flight, permits_held = p_permits_held,
         demand = least(p_demand, w.max_fetches),
-        -- without this answer it keeps its last lease, which may be longer if there was no limit
+        -- without this response it retains its last lease, which may be longer if there was no
+        -- limit
         share_until = least(greatest(w.share_until, t + ms_interval(v_lease_ms)), t + v_max_lease),
         permits_held_until = least(greatest(w.permits_held_until, t + ms_interval(v_lease_ms) + w.max_request_time), t + v_max_lease + w.max_request_time)
     WHERE w.id = p_id

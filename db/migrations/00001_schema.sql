@@ -86,7 +86,7 @@ CREATE TABLE domains (
     domain text NOT NULL UNIQUE,
     status domain_status NOT NULL DEFAULT 'pending',
     status_reason text NOT NULL DEFAULT '',
-    -- how soon the domain's turn comes (domain_priority), and when that was computed
+    -- the domain's priority (domain_priority), and when that was computed
     priority_score double precision NOT NULL DEFAULT 0,
     priority_computed_at timestamptz,
     -- no requests before; null means not deferred
@@ -104,7 +104,7 @@ CREATE TABLE domains (
     refused_since timestamptz,
     -- seeded without a scheme: http is meant if https cannot be reached
     schemeless boolean NOT NULL DEFAULT false,
-    -- the kind of list with the domain (crawl.SeedSource), and its rank there, from 1
+    -- the kind of list with the domain (seeds.Source), and its rank there, from 1
     source text,
     seed_rank integer,
     -- Counts over all runs, updated when the workflow ends and by mosey rank, not by pages.
@@ -132,13 +132,13 @@ CREATE TABLE domains (
 CREATE INDEX domains_claimed ON domains (last_crawl_run_id) WHERE claimed_by IS NOT NULL;
 -- claims by expiry
 CREATE INDEX domains_claims ON domains (claim_expires_at) WHERE claimed_by IS NOT NULL;
--- domains whose claim expired while they were served: their turn comes first
+-- domains whose claim expired while they were served: they are claimed first
 CREATE INDEX domains_claim_expired ON domains (last_crawl_run_id) WHERE status = 'active' AND claimed_by IS NULL;
 CREATE INDEX domains_opens ON domains (domain) WHERE opens_at IS NOT NULL;
 CREATE INDEX domains_refused ON domains (domain) WHERE refused_ip IS NOT NULL;
 
--- The decisions of people about a domain, also lifted ones. The guard obeys pause, stop and block.
--- Delay, budget and window affect later decisions. Rows are kept.
+-- The decisions of operators about a domain, also lifted ones. The guard obeys pause, stop and
+-- block. Delay, budget and window affect later decisions. Rows are retained.
 CREATE TABLE domain_controls (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     domain text NOT NULL,
@@ -152,7 +152,7 @@ CREATE TABLE domain_controls (
     until timestamptz,
     lifted_at timestamptz,
     lifted_by text,
-    -- Identifies the decision, so that it is stored once even if its answer was lost, or null.
+    -- Identifies the decision, so that it is stored once even if its response was lost, or null.
     decision text,
     CONSTRAINT domain_controls_kind_known CHECK (kind IN ('pause', 'stop', 'block', 'delay', 'budget', 'window')),
     CONSTRAINT domain_controls_value_iff_kind_takes_one CHECK ((value IS NULL) = (kind IN ('pause', 'stop', 'block'))),
@@ -212,15 +212,15 @@ CREATE TABLE run_domains (
     seed boolean NOT NULL DEFAULT false,
     -- When the first pending page is due. Null means not pending, or a claimed domain. Infinity
     -- means not before a change. images_due_at is the same for images alone, set if the run limits
-    -- its pages and takes images. wait_reason says why it is not due (reasons.Reason).
+    -- its pages and takes images. wait_reason names the cause (reasons.Reason).
     next_due_at timestamptz,
     images_due_at timestamptz,
     wait_reason text NOT NULL DEFAULT '',
     -- the priority_score of the domain, for the index run_domains_next
     priority real NOT NULL DEFAULT 0,
-    -- how often the domain has made room for waiting domains
+    -- the number of times that the domain has yielded to waiting domains
     yield_count integer NOT NULL DEFAULT 0,
-    -- The number of requests at its last claim. Null after it has made room, until its next turn.
+    -- The number of requests at its last claim. Null after it has yielded, until its next claim.
     requests_at_claim bigint DEFAULT 0,
     -- The start of its last request. Runs with pages of one domain take turns, longest wait first.
     last_request_at timestamptz,
@@ -280,7 +280,7 @@ CREATE TABLE run_outcomes_new (
     attempts bigint NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_insert_threshold = -1);
 
--- Requests of a run to a registered domain; kept only while its settings limit them.
+-- Requests of a run to a registered domain; stored only while its settings limit them.
 CREATE TABLE run_registered_domains (
     run_id bigint NOT NULL REFERENCES crawl_runs (id) ON DELETE CASCADE,
     registered text NOT NULL,
@@ -297,7 +297,7 @@ CREATE TABLE pages (
     -- the kind of resource: page, robots, tdm, … (package kinds)
     kind text NOT NULL DEFAULT 'page',
     status page_status NOT NULL DEFAULT 'discovered',
-    -- BCP 47; 35 characters is the longest tag that RFC 5646 §4.4.1 asks to support
+    -- BCP 47; 35 characters is the longest tag that RFC 5646 §4.4.1 requires to be supported
     language varchar(35),
     -- the page's statements about itself: crawl.Signals
     signals jsonb,
@@ -325,7 +325,7 @@ CREATE TABLE pages (
     duplicate boolean NOT NULL DEFAULT false,
     -- The version of its extractor (crawl.ExtractorVersion). Null if unread or to be read anew.
     extractor smallint,
-    -- how often its visits found changes: recrawl.History
+    -- the history of changes that its visits found: recrawl.History
     history jsonb,
     -- its images were recorded when it was last read
     images_recorded boolean,
@@ -360,7 +360,7 @@ CREATE TABLE url_patterns (
     PRIMARY KEY (domain, pattern)
 ) WITH (fillfactor = 50);
 
--- One attempt to fetch a page, kept forever; every request to a site is one. A row without an
+-- One attempt to fetch a page, retained forever; every request to a site is one. A row without an
 -- outcome is also the work: pending while locked_at is null, else in flight.
 --
 -- page_id, run_id and previous_id are not foreign keys. Pages, runs and crawls are never deleted
@@ -418,7 +418,7 @@ CREATE TABLE page_crawls (
     truncated boolean,
     -- the first crawl of a further visit: its attempts are counted from here
     is_revisit boolean NOT NULL DEFAULT false,
-    -- the registered domain whose delay the request kept, and that delay
+    -- the registered domain whose delay the request observed, and that delay
     registered text,
     registered_delay_ms bigint,
     -- the number of this attempt in a visit to its page, from 1
@@ -500,10 +500,10 @@ CREATE TABLE page_links (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_freeze_min_age = 0);
 
 CREATE INDEX page_links_to ON page_links (to_page_id);
--- Each page needs the redirects to it. Only people need its other links.
+-- Each page needs the redirects to it. Only operators need its other links.
 CREATE INDEX page_links_redirects ON page_links (to_page_id) WHERE kind = 'redirect';
 
--- The worth of domains and pages by incoming links, from the last mosey rank (package rank).
+-- The scores of domains and pages by incoming links, from the last mosey rank (package rank).
 -- Nothing else writes here, so that recording a link does not change a row that many links share.
 CREATE TABLE domain_ranks (
     domain text PRIMARY KEY,
@@ -567,7 +567,7 @@ CREATE TABLE index_segments (
     merging boolean
 );
 
--- The chunks of segments, which never change except for the worth of pages. Each fits into one
+-- The chunks of segments, which never change except for the scores of pages. Each fits into one
 -- page of Postgres, so that reading it reads that page.
 CREATE TABLE index_chunks (
     segment_id bigint NOT NULL,
@@ -615,9 +615,9 @@ CREATE TABLE robots (
     -- consecutive failed fetches, and the first failure
     failures integer NOT NULL DEFAULT 0,
     failing_since timestamptz,
-    -- Consecutive requests without any answer despite a resolved host name: attempts by https.
+    -- Consecutive requests without any response despite a resolved host name: attempts by https.
     unanswered_count integer NOT NULL DEFAULT 0,
-    -- when the verdict was last read from an answer; null means never
+    -- when the verdict was last read from a response; null means never
     read_at timestamptz,
     -- identifies this fetch: microseconds since the epoch
     version bigint NOT NULL,
@@ -665,7 +665,7 @@ CREATE TABLE politeness_slots (
     updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
--- The load that a domain can bear, by its last answers: crawl.Health.
+-- The load that a domain can bear, by its last responses: crawl.Health.
 CREATE TABLE domain_health (
     domain text PRIMARY KEY,
     health jsonb NOT NULL,
@@ -805,7 +805,7 @@ CREATE TABLE images (
     phash bigint,
     dhash bigint,
     discovered_at timestamptz NOT NULL DEFAULT now(),
-    -- the last answer with these bytes
+    -- the last response with these bytes
     last_seen_at timestamptz,
     -- null before the first fetch; false if its last fetch failed, by problem
     download_success boolean,
@@ -840,7 +840,7 @@ CREATE INDEX provenance_domain ON provenance (source_domain);
 
 -- Parameters and results of functions.
 
--- A seed; n is its place among the seeds stored with it.
+-- A seed; n is its position among the seeds stored with it.
 CREATE TYPE seed AS (
     url text,
     domain text,
@@ -876,8 +876,8 @@ CREATE TYPE run_due AS (
     reason text
 );
 
--- An attempt to begin; n is its place in the group. previous_holder never released the
--- slot. wait_ms and reason are set if the slot is not free.
+-- An attempt to begin; n is its position in the group. previous_holder never released the slot.
+-- wait_ms and reason are set if the slot is not free.
 CREATE TYPE start_attempt AS (
     n integer,
     domain text,
@@ -913,7 +913,7 @@ CREATE TYPE worker_share AS (
     max_fetches integer
 );
 
--- An attempt to record; n is its place in the group.
+-- An attempt to record; n is its position in the group.
 CREATE TYPE attempt AS (
     n integer,
     doc jsonb,
@@ -982,7 +982,7 @@ CREATE TYPE found_link AS (
     priority smallint
 );
 
--- A page to add to a run, as follow (crawl.Follow) says. claimed_domain is the domain that the
+-- A page to add to a run, as follow (crawl.Follow) states. claimed_domain is the domain that the
 -- caller has claimed, if any. after counts the pages found later on the same page.
 CREATE TYPE found_page AS (
     run_id bigint,

@@ -1,7 +1,7 @@
 -- name: DomainsClaim :one
 SELECT domains_claim(@run_id::bigint, @max::integer, ms_interval(@claim_ms::bigint))::text [] AS domains;
 
--- Stores whether due domains of a run wait for active ones (is_full), which then make room.
+-- Stores whether due domains of a run wait for active ones (at_capacity), which then yield.
 -- name: RunSetHasWaitingDomains :exec
 UPDATE crawl_runs AS r SET has_waiting_domains = NOT r.has_waiting_domains
 WHERE r.id = @run_id::bigint AND r.has_waiting_domains <> (@at_capacity::boolean AND run_due_count(@run_id::bigint, 1) > 0);
@@ -23,7 +23,7 @@ SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 
 -- Releases the claim on a domain, whose row the caller has locked before it read the facts. The
 -- domain is deferred until deferred, and its windows are closed until window_opens_at; null means
--- neither. In the runs in yielding_run_ids it makes room for others. Each such turn counts once.
+-- neither. In the runs in yielding_run_ids it yields to others. Each time counts once.
 -- name: DomainFinish :exec
 WITH given_back AS (
     UPDATE domains AS d SET
@@ -36,7 +36,7 @@ WITH given_back AS (
             ELSE d.status
         END,
         status_reason = CASE WHEN d.status IN ('pending', 'active') THEN @reason::text ELSE d.status_reason END,
-        -- a given-up domain keeps its time
+        -- an abandoned domain keeps its time
         next_crawl_after = CASE
             WHEN is_abandoned(d.status) THEN d.next_crawl_after
             ELSE sqlc.narg('deferred')::timestamptz

@@ -1,4 +1,4 @@
--- The erasure by mosey block --forget, and the people who requested it.
+-- The erasure by mosey block --forget, and the operators who requested it.
 
 -- A second request before the end resumes the erasure.
 -- name: ErasureRequest :exec
@@ -17,8 +17,8 @@ SELECT * FROM domain_erasures WHERE domain = @domain;
 -- name: ErasuresPending :many
 SELECT * FROM domain_erasures WHERE done_at IS NULL ORDER BY domain LIMIT @max;
 
--- Returns the end of the lease of a request to a domain, and of its claim; the epoch means none
--- held.
+-- Returns the end of the lease of a request to a domain, and of its claim; the epoch means no lease
+-- or claim.
 -- name: ForgetInFlight :one
 SELECT
     coalesce((

@@ -24,7 +24,7 @@ WHERE
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
 ORDER BY c.completed_at DESC LIMIT @max;
 
--- Lists the decisions of people about a domain, including lifted ones, the latest first.
+-- Lists the decisions of operators about a domain, including lifted ones, the latest first.
 -- name: ControlsOfDomain :many
 SELECT
     c.kind, c.value, c.reason, c.set_by, c.set_at, c.until, c.lifted_at, c.lifted_by

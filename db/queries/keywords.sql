@@ -15,7 +15,7 @@ WHERE s.before < @bytes::bigint ORDER BY s.page_id;
 SELECT coalesce(ts_lexize(x.dictionary::regdictionary, x.term), ARRAY[x.term])::text [] AS stems
 FROM (SELECT unnest(@dictionaries::text []) AS dictionary, unnest(@terms::text []) AS term) AS x;
 
--- Returns the worth and the date of pages: their own date, or else that of the last fetch.
+-- Returns the score and the date of pages: their own date, or else that of the last fetch.
 -- name: KeywordsScores :many
 SELECT u.page_id::bigint AS page_id, w.score::real AS score, d.day::timestamptz AS day
 FROM (SELECT unnest(@pages::bigint []) AS page_id, unnest(@domains::text []) AS domain) AS u

@@ -11,7 +11,7 @@ SELECT * FROM outages
 WHERE ended_at IS NULL AND seen_at > now() - interval '2 minutes'
 ORDER BY began_at LIMIT @max;
 
--- Lists origins that answered their last request for robots.txt: the latest of any 200.
+-- Lists origins that responded to their last request for robots.txt: the latest of any 200.
 -- name: OriginsAnswering :many
 SELECT o.origin FROM (SELECT origin, failures, read_at FROM robots ORDER BY origin LIMIT 200) AS o
 WHERE o.failures = 0 AND o.read_at IS NOT NULL ORDER BY o.read_at DESC LIMIT @max;

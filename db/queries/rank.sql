@@ -1,4 +1,4 @@
--- Stores the worth of domains, and updates their priorities for the dispatcher.
+-- Stores the scores of domains, and updates their priorities for the dispatcher.
 -- name: RankDomains :one
 WITH changed AS (
     INSERT INTO domain_ranks AS r (domain, inlinks, score)
@@ -21,7 +21,7 @@ SELECT domains_prioritize(coalesce(array_agg(g.domain), '{}'))::integer AS moved
 -- name: RankedDomains :many
 SELECT domain FROM domain_ranks;
 
--- Stores the worth of the pages with ids after one and up to another. Other pages there lose their
+-- Stores the scores of the pages with ids after one and up to another. Other pages there lose their
 -- rank and their raised priority.
 -- name: RankPages :one
 WITH gone AS (
@@ -48,7 +48,7 @@ WITH gone AS (
 )
 SELECT ((SELECT count(*) FROM gone) + (SELECT count(*) FROM stored))::integer AS changed;
 
--- Orders pending pages by their new worth. Retries, pages that a feed has named, and pages that a
+-- Orders pending pages by their new scores. Retries, pages that a feed has named, and pages that a
 -- pattern delays keep their priority.
 -- name: RankRaisePages :execrows
 UPDATE page_crawls AS c SET priority = x.priority

@@ -168,7 +168,7 @@ FROM domains AS d CROSS JOIN LATERAL (
 ) AS x
 WHERE d.last_crawl_run_id = @run_id AND d.claimed_by IS NOT NULL;
 
--- Lists the domains of a run with the most failed requests, or with the slowest answers.
+-- Lists the domains of a run with the most failed requests, or with the slowest responses.
 -- name: RunWorstDomains :many
 SELECT
     rd.domain, rd.requests, (rd.failed + rd.timeout + rd.blocked_4xx + rd.blocked_5xx)::bigint AS failed,
@@ -400,7 +400,8 @@ SELECT
     ) AS x)::bigint AS spent
 FROM crawl_runs AS r WHERE r.id = @id;
 
--- Lists the domains of a run with pending crawls that a person forbids. total counts all of them.
+-- Lists the domains of a run with pending crawls that an operator forbids. total counts all of
+-- them.
 -- name: RunForbiddenDomains :many
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
 FROM domain_controls AS c INNER JOIN run_domains AS rd ON c.domain = rd.domain
@@ -478,9 +479,9 @@ FROM (
 CROSS JOIN LATERAL domain_wait(d.domain, @run_id) AS w
 ORDER BY w.until, d.domain;
 
--- Lists the failures that hold up pending crawls of a run: given-up or deferred domains, and
--- origins without a readable robots.txt, the soonest to be requested first. The column total
--- counts them.
+-- Lists the failures that hold up pending crawls of a run: abandoned or deferred domains, and
+-- origins without a readable robots.txt, the soonest to be requested first. The column total counts
+-- them.
 -- name: RunFailures :many
 SELECT
     t.name::text AS name, t.domain::text AS domain, t.state::text AS state, t.reason::text AS reason,

@@ -60,7 +60,7 @@ DELETE FROM index_chunks AS c WHERE c.segment_id = ANY(ARRAY(SELECT b.id FROM be
 -- name: IndexChecked :exec
 UPDATE index_segments AS s SET checked_at = now() WHERE s.id = @id;
 
--- Returns the worth and the current version of pages; 0 means not indexed.
+-- Returns the score and the current version of pages; 0 means not indexed.
 -- name: IndexScores :many
 SELECT coalesce(k.version, 0)::bigint AS version, coalesce(k.score, 0)::real AS score
 FROM unnest(@pages::bigint []) WITH ORDINALITY AS x (page_id, n)

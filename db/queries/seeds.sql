@@ -21,7 +21,7 @@ WHERE
     AND (d.claim_expires_at IS NULL OR d.claim_expires_at < now())
 ORDER BY c.id LIMIT @max;
 
--- Returns the https origins that failed lately and were never read, while their http origin was.
+-- Returns the https origins that failed recently and were never read, while their http origin was.
 -- name: SeedOriginsOverHTTP :many
 SELECT b.origin::text AS origin FROM unnest(@origins::text []) AS b (origin)
 WHERE

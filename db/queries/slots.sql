@@ -1,9 +1,9 @@
--- Closes the slots of a database that was restored from an older backup. Run it before any
--- request. It returns the number of slots, and the instant at which a new domain opens. The backup
--- lacks the latest requests. So each slot stays closed from now on for its delay, or longer if it
--- was closed anyway. The delay is the strictest one of the runs, of a person, of robots.txt and of
--- the last requests. A Retry-After counts up to the age of the backup, because it is in the backup
--- or began after it. Domains without a slot get one.
+-- Closes the slots of a database that was restored from an older backup. Run it before any request.
+-- It returns the number of slots, and the instant at which a new domain opens. The backup lacks the
+-- latest requests. So each slot stays closed from now on for its delay, or longer if it was closed
+-- anyway. The delay is the strictest one of the runs, of an operator, of robots.txt and of the last
+-- requests. A Retry-After counts up to the age of the backup, because it is in the backup or began
+-- after it. Domains without a slot get one.
 -- name: SlotsCloseAfterRestore :one
 WITH strictest AS MATERIALIZED (
     SELECT

@@ -84,8 +84,8 @@ func (h *hits) keepCommon(x hits) {
 	}
 }
 
-// dropUnmatched removes the pages without a text that has all words. once counts the phrase once a
-// page.
+// dropUnmatched removes the pages without a text that has all words. countOnce counts the phrase
+// once a page.
 func (h *hits) dropUnmatched(countOnce bool) {
 	n := 0
 	for i, m := range h.marks {

@@ -111,7 +111,7 @@ func (p *part) atom(a Atom, within []uint32) (hits, error) {
 	return all, nil
 }
 
-// variant returns the pages that match one way of an atom.
+// variant returns the pages that match one variant of an atom.
 func (p *part) variant(w Variant, weight float32, within []uint32) (hits, error) {
 	switch len(w.Keys) {
 	case 0:

@@ -91,7 +91,7 @@ type statistics struct {
 	pageCounts map[string]int
 }
 
-// idf returns the inverse document frequency of a term on having pages (Robertson and Spärck
+// idf returns the inverse document frequency of a term on so many pages (Robertson and Spärck
 // Jones).
 func (s *statistics) idf(pages float64) float32 {
 	return float32(math.Log(1 + (s.pages-min(pages, s.pages)+0.5)/(pages+0.5)))

@@ -23,7 +23,7 @@ var weights = struct {
 }
 
 // freshness returns the factor of a score for a date so many days ago. It is a half after
-// freshDays, and at least freshLeast, even without a date.
+// freshDays, and at least minFreshness, even without a date.
 func freshness(days float32) float32 {
 	const freshDays, minFreshness = 60, 0.1
 	return max(minFreshness, freshDays/(freshDays+max(0, days)))

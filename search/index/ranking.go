@@ -100,7 +100,7 @@ func (s *Search) pairs() []pair {
 	return pairs
 }
 
-// Next returns up to most pages, the next best. It returns an empty list at the end.
+// Next returns at most limit pages, the next best. It returns an empty list at the end.
 func (r *Ranking) Next(limit int) ([]Hit, error) {
 	var picked []candidate
 	for len(picked) < limit {
@@ -141,7 +141,7 @@ func (r *Ranking) prepare() error {
 	return nil
 }
 
-// each runs fn for each part with candidates. list indexes some, in the order of their pages.
+// each runs fn for each part with candidates. list indexes candidates, in the order of their pages.
 func (r *Ranking) each(candidates []candidate, fn func(n int, list []int, pages []uint32) error) error {
 	byPart := make([][]int, len(r.parts))
 	for i, c := range candidates {
