@@ -83,7 +83,7 @@ func linksHeader() []links {
 	}
 }
 
-// linksRel returns the cases of rel on links. ugc and sponsored concern ranking, and do not ask
+// linksRel returns the cases of rel on links. ugc and sponsored concern ranking, and do not demand
 // crawlers to leave a page alone.
 func linksRel() []links {
 	return []links{{

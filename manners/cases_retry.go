@@ -74,8 +74,8 @@ func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
 	return log[at], later, true
 }
 
-// waitsAfterBusy judges that a host was left alone for the time in its first busy answer, at least
-// for least.
+// waitsAfterBusy judges that a host was left alone for the time in its first busy response, at
+// least for minWait.
 func waitsAfterBusy(minWait time.Duration) func(*Evidence) Verdict {
 	return func(e *Evidence) Verdict {
 		r, later, ok := firstBusy(e)

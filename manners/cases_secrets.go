@@ -172,7 +172,7 @@ func (e *Evidence) withKillAllowance(n int) int {
 	return n
 }
 
-// requestedAtMost judges that each target was requested by GET at most this often.
+// requestedAtMost judges that each target was requested by GET at most limit times.
 func requestedAtMost(e *Evidence, limit int, targets ...string) Verdict {
 	return judgeCounts(e, limit, func(target string) []string { return []string{target} }, targets)
 }

@@ -200,7 +200,7 @@ func userAgents(log web.Log) []string {
 }
 
 // clean makes a crawler's text safe to display. It replaces characters that are not printable or
-// change the direction of the text, and cuts the text after most bytes.
+// change the direction of the text, and cuts the text after limit bytes.
 func clean(s string, limit int) string {
 	truncated := len(s) > limit
 	if truncated {

@@ -65,7 +65,7 @@ func (t survivalCase) judge(e *Evidence) Verdict {
 
 // judgeSurvival judges that requests came after the answer. A request for the same case proves it.
 // Requests to others count after the crawler had time to read the answer. A crawler that continues
-// would request the targets in left.
+// would request the targets in remaining.
 func (t survivalCase) judgeSurvival(e *Evidence, last web.Record, remaining []string) Verdict {
 	var later, sameCase web.Log
 	for _, r := range e.All {

@@ -30,7 +30,7 @@ type crawler struct {
 }
 
 func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
-	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended with its group, and asked first
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended with its group, and gets a signal first
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environ, out, out, maxPipeTime
 	setProcessGroup(cmd)
 	if err := cmd.Start(); err != nil {

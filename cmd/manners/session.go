@@ -118,7 +118,7 @@ func hasRequests(name string) (has bool, err error) {
 		return false, fmt.Errorf("%s exists and is not a log of manners: name another file", name)
 	}
 	run, err := manners.ReadRun(io.MultiReader(strings.NewReader(logStart), file))
-	return err != nil || len(run.Log) > 0, nil // a damaged log is kept
+	return err != nil || len(run.Log) > 0, nil // a damaged log stays
 }
 
 // logStart is the beginning of every log.

@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// maxLinks bounds the links kept for a page.
+// maxLinks bounds the links stored for a page.
 const maxLinks = 10_000
 
 // Page is the parsed content of a page about a crawler.

@@ -43,7 +43,7 @@ type answer struct {
 	temporary bool
 
 	// queriedAt is the start of a failure's queries, nextQueryAt the time of the next queries, and
-	// until the end of the use of stale addresses.
+	// usableUntil the end of the use of stale addresses.
 	queriedAt, nextQueryAt, usableUntil time.Time
 }
 
@@ -113,8 +113,8 @@ func newCache(size uint64) (*otter.Cache[string, record], error) {
 	return cache, nil
 }
 
-// updateAnswer converts a finding to a cached answer. otherHas, set if the host has addresses of
-// the other family, makes queries rare.
+// updateAnswer converts a finding to a cached answer. hasOtherFamily, set if the host has addresses
+// of the other family, makes queries rare.
 func (r *Resolver) updateAnswer(old answer, found finding, err error, hasOtherFamily bool) answer {
 	now := r.now()
 	switch {

@@ -106,7 +106,7 @@ func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	return name, specialUseAddrs(name), nil
 }
 
-// awaitFlight waits for the host's flight, but not long if the known record is usable.
+// awaitFlight waits for the host's flight, but not long if the cached record is usable.
 func (r *Resolver) awaitFlight(ctx context.Context, name string, cached record, usable bool) (record, error) {
 	flight := r.flights.DoChan(name, func() (any, error) { return r.resolve(name), nil })
 	var timeout <-chan time.Time

@@ -60,7 +60,8 @@ func ImageTotals(t report.Totals) string {
 		Count(t.ImagesFound, "time"), Count(t.ImageRequests, "request"), t.ImagesStored)
 }
 
-// Summary reports the state of a run. took is the time for call: the totals of a run or a command.
+// Summary reports the state of a run. totals are the totals of a run or a command, and took is
+// their time.
 func Summary(p report.Progress, totals report.Totals, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)

@@ -73,7 +73,7 @@ func StampIn(t time.Time, zone *time.Location) string {
 // UnknownPage describes a page that is not stored.
 const UnknownPage = "unknown: the page was never seeded, and no crawled page links to it"
 
-// Control describes a person's decision.
+// Control describes an operator's decision.
 func Control(c crawl.Control, zone *time.Location) string {
 	one := crawl.Controls{c}
 	pages, _ := one.Budget()

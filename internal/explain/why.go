@@ -54,7 +54,7 @@ type PageStore interface {
 	HasPage(ctx context.Context, domain, url string) (bool, error)
 }
 
-// FindPage returns the page that a person named. A name without a scheme means https, or http if
+// FindPage returns the page that an operator named. A name without a scheme means https, or http if
 // only that page is stored.
 func FindPage(ctx context.Context, store PageStore, name urls.Name) (urls.URL, error) {
 	if !name.Schemeless {
@@ -186,7 +186,7 @@ func explainPage(ctx context.Context, store Store, reader *ruling.Reader, w *Why
 }
 
 // decidePage explains the run that requests the page first, else the last attempt, else a run that
-// must be resumed. A person's decision about the domain applies to all runs.
+// must be resumed. An operator's decision about the domain applies to all runs.
 func decidePage(ctx context.Context, reader *ruling.Reader, w *Why, facts crawl.Facts, rep report.Page) error {
 	next, err := nextDecision(ctx, reader, w, facts)
 	if err != nil {
@@ -282,8 +282,8 @@ func lastAttempt(crawls []report.Attempt) (last *report.Attempt) {
 	return last
 }
 
-// forbiddingControl returns the person's decision that forbids requests to the domain, if there is
-// one.
+// forbiddingControl returns the operator's decision that forbids requests to the domain, if there
+// is one.
 func forbiddingControl(facts crawl.Facts) (d decide.Decision, found bool) {
 	if _, found = facts.Domain.Controls.FirstForbidding(facts.Now); found {
 		facts.Runs = nil
@@ -292,8 +292,8 @@ func forbiddingControl(facts crawl.Facts) (d decide.Decision, found bool) {
 	return d, found
 }
 
-// explainUnwanted explains why no run has a page or a domain. A person's decision about the domain
-// comes first: it applies even if the page is seeded.
+// explainUnwanted explains why no run has a page or a domain. An operator's decision about the
+// domain comes first: it applies even if the page is seeded.
 func (w *Why) explainUnwanted(facts crawl.Facts, reason string) {
 	w.Answer = reason
 	if d, is := forbiddingControl(facts); is {

@@ -13,8 +13,8 @@ type Export struct {
 	Kind   Table
 	Format Format
 	Filter report.ExportFilter
-	// FilterArgs is the person's filter, for instance --since as 30d. Only the same filter can resume
-	// an export.
+	// FilterArgs is the operator's filter, for instance --since as 30d. Only the same filter can
+	// resume an export.
 	FilterArgs map[string]string
 	Force      bool           // replaces existing files
 	OnProgress func(Progress) // called after each batch, if it is set

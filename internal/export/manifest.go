@@ -69,7 +69,7 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 	return &found, found.sweep(dir)
 }
 
-// checkResumable returns an error if the export of a manifest cannot resume as now.
+// checkResumable returns an error if the export of a manifest cannot resume as current.
 func (m *manifest) checkResumable(current *manifest, path string) error {
 	var reason string
 	switch {

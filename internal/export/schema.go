@@ -91,7 +91,7 @@ func domainColumns() []column[report.DomainRow] {
 		lowCardinality(text("status", "`pending`, `active`, `exhausted`, `blocked`, `unreachable`", func(r *row) string { return string(r.Status) })),
 		maybeText("reason", "reason for the status; null after a decision of an operator", func(r *row) string {
 			if slices.Contains(r.Controls, string(crawl.ControlBlock)) || slices.Contains(r.Controls, string(crawl.ControlStop)) {
-				return "" // a person's reason
+				return "" // an operator's reason
 			}
 			return r.Reason
 		}),

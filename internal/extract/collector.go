@@ -337,7 +337,7 @@ func (c *collector) textPage() Page {
 	}
 }
 
-// prefix cuts a text to at most so many bytes, between characters and without a final blank.
+// prefix cuts a text to at most maxBytes bytes, between characters and without a final blank.
 func prefix(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text

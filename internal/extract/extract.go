@@ -71,7 +71,7 @@ type Page struct {
 	// never stores it, because it is the publisher's work.
 	Text string
 
-	// Content is equal for two pages that look the same to a reader. It hashes the title and the
+	// Content is equal for two pages that show the same to a reader. It hashes the title and the
 	// whole visible text, without the limit on Text. Zero means an empty page.
 	Content crawl.ContentHash
 

@@ -62,7 +62,8 @@ func pathOf(ref string) string {
 // group holds the URLs of one image: of one element or of a picture.
 type group struct {
 	list []candidate
-	// data is set if the image has data: URLs, which are not listed, and bad if URLs are too long.
+	// data is set if the image has data: URLs, which are not listed, and tooLong if URLs are too
+	// long.
 	data, tooLong bool
 }
 

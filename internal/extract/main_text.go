@@ -204,7 +204,7 @@ func (s shape) isContent(previous, next shape) bool {
 	}
 }
 
-// isParagraph reports whether a block is a paragraph of the main text. near means beside a main
+// isParagraph reports whether a block is a paragraph of the main text. isNear means beside a main
 // block.
 func (s shape) isParagraph(bl block, isNear bool) bool {
 	return s.isLinkParagraph(bl) && (bl.place&inMain != 0 || isNear && s.density <= 1./2)

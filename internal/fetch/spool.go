@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// spool writes a body to a file without a name: the begun part and the rest, at most limit bytes.
-// The caller closes the file, which frees it. An error of the file is ours, not the site's.
+// spool writes a body to a file without a name: prefix and the rest, at most limit bytes. The
+// caller closes the file, which frees it. An error of the file is ours, not the site's.
 func spool(prefix *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64, error) {
 	file, err := os.CreateTemp("", "mosey-body-*")
 	if err != nil {

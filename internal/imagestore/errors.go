@@ -21,7 +21,7 @@ import (
 var ErrCorrupt = errors.New("the stored bytes differ from the image")
 
 const (
-	// detailBytesMax caps a quotation of a service's answer.
+	// detailBytesMax caps a quotation of a service's response.
 	detailBytesMax = 600
 	// noBucket is S3's code for a missing bucket.
 	noBucket = "NoSuchBucket"
@@ -90,7 +90,7 @@ func reason(err error) string {
 	}
 }
 
-// isUnreachable reports whether a service did not answer.
+// isUnreachable reports whether a service did not respond.
 func isUnreachable(err error) bool {
 	_, op := errors.AsType[*net.OpError](err)
 	_, dns := errors.AsType[*net.DNSError](err)

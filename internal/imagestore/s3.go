@@ -122,7 +122,7 @@ func credentialsOf(ctx context.Context, region string, query url.Values, anonymo
 		creds = credentials.New(&role{base: creds, arn: arn, region: region, client: &http.Client{Timeout: openTimeout}})
 	}
 	found := make(chan error, 1)
-	go func() { // a machine without credentials is slow to answer
+	go func() { // a machine without credentials is slow to respond
 		value, err := creds.GetWithContext(nil)
 		if err == nil && value.AccessKeyID == "" {
 			err = errors.New("none found")

@@ -134,7 +134,7 @@ func (w *Writer) mergeLarge(ctx context.Context) {
 	}
 }
 
-// writeOneByOne writes the next pages one by one, and gives up pages that cannot be stored.
+// writeOneByOne writes the next pages one by one, and abandons pages that cannot be stored.
 func (w *Writer) writeOneByOne(ctx context.Context, after int64) (last int64, n int, err error) {
 	for last = after; n < maxBatchPages; n++ {
 		id, written, err := w.Store.WriteKeywords(ctx, last, 1)

@@ -13,7 +13,7 @@ import (
 
 // Text lengths in letters. A letter of Chinese, Japanese or Korean counts as three.
 const (
-	// minLetters is the minimum for any answer, even a declared one. Shorter texts are labels.
+	// minLetters is the minimum for any result, even a declared language. Shorter texts are labels.
 	minLetters = 40
 	// minModelLetters is the minimum for the models. In shorter texts a few names would decide.
 	minModelLetters = 120
@@ -233,7 +233,7 @@ func baseOf(tag language.Tag) string {
 	return base.String()
 }
 
-// queryEvidence is the claim for a query's language. A wrong guess only changes the order of the
+// queryEvidence suffices for a query's language. A wrong guess only changes the order of the
 // results.
 var queryEvidence = evidence{minWords: 3, minShare: 20, minRatio: 2, minExclusive: 1}
 

@@ -100,7 +100,7 @@ func (d *division) add(text string) {
 	d.list = append(d.list, p)
 }
 
-// largest returns the largest part of the paragraphs outside the taken parts.
+// largest returns the largest part of the paragraphs outside the excluded parts.
 func (d *division) largest(excluded ...part) (best part) {
 	var weights [maxRanked]int
 	unknown := map[string]int{}

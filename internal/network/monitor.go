@@ -20,14 +20,16 @@ const (
 	defaultEvidenceTimeout = 10 * time.Second
 	// evidencePollInterval is the polling interval during that wait.
 	evidencePollInterval = 250 * time.Millisecond
-	// defaultDoubtLimit bounds the sparing of an undecided target.
+	// defaultDoubtLimit bounds the time in which failures of an undecided target are withdrawn.
 	defaultDoubtLimit = 3 * time.Minute
-	// minLostSuspected lost targets mean our fault without results about names, many mean it in any
-	// case.
+	// minLostSuspected lost targets mean our fault without results about names. minLostCertain lost
+	// targets mean it in any case.
 	minLostSuspected, minLostCertain = 3, 10
-	// maxFailuresPerReached means that a working network reaches at least one in share targets.
+	// maxFailuresPerReached means that a working network reaches at least one in
+	// maxFailuresPerReached targets.
 	maxFailuresPerReached = 10
-	// maxWithdrawals bounds how often a target is spared while others work, so that dead lists end.
+	// maxWithdrawals bounds the withdrawn failures of a target while others work, so that dead
+	// lists end.
 	maxWithdrawals = 5
 	// maxCanaries is the limit of concurrent requests during an outage.
 	maxCanaries = 3
@@ -40,12 +42,13 @@ const (
 // Config configures a Monitor.
 type Config struct {
 	// OnChange, if set, is called at the beginning and end of an outage. At the end Since is zero,
-	// and Reason explains a false alarm. Changed must not block or call the Monitor.
+	// and Reason explains a false alarm. OnChange must not block or call the Monitor.
 	OnChange func(crawl.Outage)
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
-	// EvidenceTimeout is the wait of a failure for other results; 0 means 10 s. DoubtLimit bounds the
-	// sparing of an undecided target; 0 means 3 min, negative means no sparing.
+	// EvidenceTimeout is the wait of a failure for other results; 0 means 10 s. DoubtLimit bounds
+	// the time in which failures of an undecided target are withdrawn; 0 means 3 min, negative
+	// means that none is withdrawn.
 	EvidenceTimeout, DoubtLimit time.Duration
 }
 
@@ -62,7 +65,7 @@ type Monitor struct {
 
 	mu     sync.Mutex
 	states [kinds]kindState
-	// current began with the first spared failure that is still unexplained
+	// current began with the first withdrawn failure that is still unexplained
 	current crawl.Outage
 	last    crawl.Outage
 
@@ -139,7 +142,7 @@ func (m *Monitor) newDownError() *DownError {
 	return &DownError{Outage: m.current, RetryIn: wait}
 }
 
-// RecordReached records that a target answered, even by a refusal. It ends an outage of its kind.
+// RecordReached records that a target responded, even by a refusal. It ends an outage of its kind.
 func (m *Monitor) RecordReached(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,7 +157,7 @@ func (m *Monitor) RecordReached(key string) {
 	}
 }
 
-// endOutage ends the outage of a kind. why explains a false alarm, or is empty.
+// endOutage ends the outage of a kind. reason explains a false alarm, or is empty.
 func (m *Monitor) endOutage(s *kindState, reason string) {
 	s.isDown, s.isCertain = false, false
 	for _, other := range m.states {
@@ -280,7 +283,7 @@ const (
 	verdictTheirs
 )
 
-// judge decides who is at fault, by the package's rules. over means that the wait has ended.
+// judge decides who is at fault, by the package's rules. timedOut means that the wait has ended.
 func (m *Monitor) judge(f Failure, since time.Time, timedOut bool) verdict {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,7 @@ func kindOf(key string) kind {
 type kindState struct {
 	targets  map[string]target
 	tidiedAt time.Time
-	// isDown is set while failures are spared, and certain if the outage is certainly ours
+	// isDown is set while failures are withdrawn, and isCertain if the outage is certainly ours
 	isDown, isCertain bool
 	canaries          int // canaries
 }
@@ -38,13 +38,14 @@ type kindState struct {
 type target struct {
 	reached time.Time
 	failed  time.Time // zero if it was reached since
-	// everReached is set if it was ever reached, also by stored facts; fault if it was at fault since
+	// everReached is set if it was ever reached, also by stored facts; atFault if it was at fault
+	// since
 	everReached, atFault bool
-	// withdrawals counts the spared failures since it was reached
+	// withdrawals counts the withdrawn failures since it was reached
 	withdrawals int
 }
 
-// lost reports whether a target worked before and fails now, which may be our fault.
+// lost reports whether a target was reached before and fails now, which may be our fault.
 func (t target) lost() bool { return t.everReached && !t.atFault && !t.failed.IsZero() }
 
 // count counts the other targets that were reached after since, that failed, and that are lost.

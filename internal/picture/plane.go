@@ -27,7 +27,8 @@ type plane struct {
 	// channels is the number of bytes of a cell: 1 for grey, 3 for colours.
 	channels      int
 	width, height int
-	// exactWidth and down count the cells to the picture's exact edge. The last cell can be narrower.
+	// exactWidth and exactHeight count the cells to the picture's exact edge. The last cell can be
+	// narrower.
 	exactWidth, exactHeight float64
 	cells                   []uint8
 }

@@ -58,7 +58,7 @@ func (s *source) grantPass() *io.SectionReader {
 	return s.grant(2*s.size+bufferBytes, s.size+bufferBytes)
 }
 
-// buffered is like whole, in larger pieces.
+// buffered is like grantPass, in larger pieces.
 func (s *source) buffered() *bufio.Reader { return bufio.NewReaderSize(s.grantPass(), bufferBytes) }
 
 // ReadAt implements io.ReaderAt within the grant.

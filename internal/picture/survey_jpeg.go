@@ -139,7 +139,7 @@ func (s *survey) finishJPEG(f jpegFrame, scans int) error {
 	s.width, s.height = f.width, f.height
 	s.memory = f.samples
 	if f.process == jpegSOF2 {
-		s.memory += 4 * f.samples // coefficients are kept until the last scan
+		s.memory += 4 * f.samples // coefficients stay in memory until the last scan
 	}
 	if f.rgb || f.components == 4 {
 		s.memory += 4 * s.pixels()

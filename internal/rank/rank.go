@@ -3,7 +3,7 @@
 // The worth of a domain is its PageRank in the graph of registered domains (Page, Brin, Motwani and
 // Winograd, "The PageRank Citation Ranking", 1999). Each domain shares its worth equally among its
 // linked domains, however many links and hosts it has. A farm of subdomains, or a link in the
-// footer of every page, thus counts once. A domain's share for another domain goes to its linked
+// footer of every page, thus counts once. A domain's share for another domain passes to its linked
 // pages there, in equal parts.
 //
 // Scores are from 0 to 1, and comparable over time and between graphs of any size. A domain without
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// damping is the share of its worth that a domain passes on. The rest goes to all domains.
+	// damping is the share of its score that a domain passes on. All domains share the rest.
 	damping = 0.85
 	// The iteration ends after maxRounds rounds, or if a round changes less than minChange of
 	// the worth.
@@ -132,7 +132,7 @@ func pairsOf(edges []edge) []pair {
 	return pairs
 }
 
-// iterate returns the worth of each node, and of a node without links to it. The mean is 1.
+// iterate returns the score of each node, and of a node without links to it. The mean is 1.
 func iterate(pairs []pair, nodes int) (scores []float64, minScore float64, rounds int) {
 	scores, next := make([]float64, nodes), make([]float64, nodes)
 	linking := make([]bool, nodes)
@@ -145,7 +145,7 @@ func iterate(pairs []pair, nodes int) (scores []float64, minScore float64, round
 	minScore = 1
 	for rounds < maxRounds {
 		rounds++
-		var danglingScore float64 // the worth of domains without links to others, which goes to all
+		var danglingScore float64 // the score of domains without links to others, which all domains share
 		for i, w := range scores {
 			if !linking[i] {
 				danglingScore += w

@@ -108,9 +108,9 @@ func (r *reading) putObject(
 const (
 	// checkTimeout limits a trial of the image store.
 	checkTimeout = 30 * time.Second
-	// minCheckInterval limits the time that a trial's result holds at first, because many domains may
-	// ask while the store is down. It doubles with each failed trial, up to maxCheckInterval, until an
-	// image is stored.
+	// minCheckInterval limits the time that a trial's result holds at first, because many domains
+	// may need an image stored while the store is down. It doubles with each failed trial, up to
+	// maxCheckInterval, until an image is stored.
 	minCheckInterval = 5 * time.Second
 	maxCheckInterval = time.Minute
 )
@@ -124,7 +124,7 @@ type storeHealth struct {
 	// object that did not fit, because a full store still takes small objects.
 	isFailing bool
 	size      int64
-	// checkedAt is the time of the last error, said, and checkInterval is how long it holds.
+	// checkedAt is the time of the last error, lastErr, and checkInterval is how long it holds.
 	checkedAt     time.Time
 	lastErr       error
 	checkInterval time.Duration

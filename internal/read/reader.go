@@ -97,7 +97,7 @@ type reading struct {
 	last crawl.Visit
 	// conditional is set if the request has conditions, so that the response may be a 304.
 	conditional bool
-	// hidden is set if kept forbids that the page is found.
+	// hidden is set if storedUsage forbids that the page is found.
 	hidden      bool
 	storedUsage usage.Usage
 	// facts are the facts that the decision was made from.

@@ -28,7 +28,7 @@ type RobotsFailure struct {
 	Failures  int
 }
 
-// HandleFailure decides about a robots.txt that the exchange could not read because of why. The
+// HandleFailure decides about a robots.txt that the exchange could not read because of reason. The
 // domain's pace is known by then. jitter is in [0,1).
 func (o Origin) HandleFailure(x *request.Exchange, reason string, jitter float64) RobotsFailure {
 	at := &x.Attempt
@@ -68,7 +68,7 @@ func (o Origin) HandleFailure(x *request.Exchange, reason string, jitter float64
 	return u
 }
 
-// HandleUnrequested decides about a robots.txt that cannot be requested because of why.
+// HandleUnrequested decides about a robots.txt that cannot be requested because of reason.
 func (o Origin) HandleUnrequested(reason string, jitter float64) RobotsFailure {
 	failures := o.Stored.Failures + 1
 	return o.failureVerdict(crawl.CleanText(reason, RobotsReasonMax), 0, failures, robotsWait(failures, o.backoff(failures, jitter), 0), false)
@@ -109,8 +109,8 @@ func (o Origin) isNameMissing(x *request.Exchange) bool {
 }
 
 // countUnreached counts the consecutive requests without a response of the origin, including this
-// one. A name that cannot be resolved says nothing about it. A refused connection counts twice, and
-// a port without TLS for us counts RobotsTries times.
+// one. A name that cannot be resolved shows nothing about it. A refused connection counts twice,
+// and a port without TLS for us counts decide.RobotsAttempts times.
 func (o Origin) countUnreached(x *request.Exchange) int {
 	failure, isFetchError := errors.AsType[*fetch.Error](x.Err)
 	switch {
@@ -132,7 +132,7 @@ func (o Origin) holdsCopy() bool {
 }
 
 // robotsWait returns the wait for robots.txt after failures in a row: first the domain's delay,
-// later the wait of a domain that was given up.
+// later the wait of a domain that was abandoned.
 func robotsWait(failures int, delay, after time.Duration) time.Duration {
 	if failures < decide.RobotsAttempts {
 		return max(delay, after)

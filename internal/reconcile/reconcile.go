@@ -76,7 +76,7 @@ type Reconciler struct {
 	previous Differences
 }
 
-// Pass makes one pass. An error of one step, or of one name, does not stop the others: Look joins
+// Pass makes one pass. An error of one step, or of one name, does not stop the others: Pass joins
 // the errors, and the next pass retries.
 func (r *Reconciler) Pass(ctx context.Context) error {
 	return errors.Join(

@@ -59,7 +59,8 @@ type Config struct {
 	Timeout time.Duration
 	// Jitter returns numbers in [0,1).
 	Jitter func() float64
-	// Network tells outages of our network from unreachable sites. It listens to the Resolver.
+	// Network distinguishes outages of our network from unreachable sites. It listens to the
+	// Resolver.
 	Network *network.Monitor
 	// Log gets a debug line for each attempt; nil disables it.
 	Log *slog.Logger

@@ -72,8 +72,8 @@ func firstQueryTime(err error, began time.Time) time.Time {
 	return began
 }
 
-// withdraw takes back an attempt that failed through no fault of the site. A site that may have
-// noticed it gets its usual delay. A request with a connection is kept as a row.
+// withdraw undoes an attempt that failed through no fault of the site. A site that may have noticed
+// it gets its usual delay. A request with a connection is stored as a row.
 func (c *Client) withdraw(ctx context.Context, req Request, s crawl.Start, l crawl.Lease, x *Exchange, reason error) error {
 	ctx = context.WithoutCancel(ctx)
 	_, isNetworkDown := errors.AsType[*network.DownError](reason)
@@ -96,7 +96,7 @@ func (c *Client) withdrawAttempt(ctx context.Context, req Request, s crawl.Start
 }
 
 // cutOffError means that both the site and the database failed to respond. Most likely this machine
-// was cut off, so the attempt is taken back.
+// was cut off, so the attempt is undone.
 type cutOffError struct{ database error }
 
 func (e *cutOffError) Error() string {

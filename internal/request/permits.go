@@ -28,7 +28,7 @@ func SlowLimit(limit int) int { return max(limit/slowShare, 1) }
 const permitTimeout = 2 * time.Minute
 
 // Permits limits the concurrent requests of a process, by its own limit and by its share of all
-// workers' limit (Allow). A waiting request holds no permit. Places is safe for concurrent use.
+// workers' limit (Allow). A waiting request holds no permit. Permits is safe for concurrent use.
 type Permits struct {
 	limit int
 
@@ -48,7 +48,7 @@ type Permits struct {
 	waitSignal chan struct{}
 }
 
-// NewPermits returns most permits.
+// NewPermits returns limit permits.
 func NewPermits(limit int) *Permits {
 	return &Permits{limit: limit, share: limit, waitSignal: make(chan struct{}, 1)}
 }

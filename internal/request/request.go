@@ -36,7 +36,7 @@ type Request struct {
 	Pace   decide.Pace
 	Health crawl.Health
 	Run    crawl.RunFacts
-	// WithdrawnTime is the time of the attempts taken back between the domain's last connection and
+	// WithdrawnTime is the time of the attempts undone between the domain's last connection and
 	// Now.
 	WithdrawnTime time.Duration
 	// ReachedRecently is set if the domain was reached recently and has not failed since.
@@ -51,7 +51,7 @@ type Request struct {
 	// StillWanted, if set, is called with the lease, because another worker may have made the request.
 	StillWanted func(context.Context) (bool, error)
 	// Read extracts the data to record from a response or an error, before the attempt's pace is
-	// known. Its error is our own failure: the attempt is taken back.
+	// known. Its error is our own failure: the attempt is undone.
 	Read func(context.Context, *Exchange) error
 	// Settle, if set, is called once the pace is known, just before the attempt is recorded.
 	Settle func(*Exchange)
@@ -66,9 +66,9 @@ type Exchange struct {
 	Err      error
 	// FailureClass classes the response for the back-off. Read and the pace may raise it.
 	FailureClass politeness.FailureClass
-	// Interrupted is set if we aborted the request, which says nothing about the site.
+	// Interrupted is set if we aborted the request, which shows nothing about the site.
 	Interrupted bool
-	// Unreachable is set if the domain was unreachable for so long that it must be given up.
+	// Unreachable is set if the domain was unreachable for so long that it must be abandoned.
 	Unreachable bool
 	// CrawlDelay is the delay that this response itself requests.
 	CrawlDelay time.Duration
@@ -181,7 +181,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
 }
 
-// read calls ask.Read. A long reading renews its lease, so that the attempt does not count as dead.
+// read calls req.Read. A long reading renews its lease, so that the attempt does not count as dead.
 // Small steps of the lease cost the domain little if this process dies.
 func (c *Client) read(ctx context.Context, req Request, x *Exchange, until time.Time) error {
 	if !req.Start.Kind.Traits().Large {
@@ -222,7 +222,7 @@ func (c *Client) start(req Request, t target) crawl.Start {
 
 // exchange fetches within the lease of the slots. Without that deadline a suspended process would
 // still read while others request. A cancelled caller, as by a pause, does not abort the request,
-// for the site's sake. Only Drain aborts it, and the attempt is taken back.
+// for the site's sake. Only Drain aborts it, and the attempt is undone.
 func (c *Client) exchange(ctx context.Context, req Request, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(req)}}
 	startedAt, kind := time.Now(), req.Start.Kind.Traits()

@@ -67,7 +67,8 @@ func recordResponse(x *Exchange) {
 	}
 }
 
-// setPace sets the pauses of domain and address, and decides about the page's retry and giving up.
+// setPace sets the pauses of domain and address, and decides about the page's retry, or whether to
+// abandon the domain.
 func (c *Client) setPace(req Request, x *Exchange) {
 	at, w := &x.Attempt, req.Pace.Waits
 	normal, _ := politeness.Delay(w)
@@ -131,7 +132,7 @@ func (c *Client) setPace(req Request, x *Exchange) {
 
 // isOriginFailure reports whether only the request's origin fails, while another origin of the
 // domain responds. Its host has no name, its port no connection or TLS, or its robots.txt is
-// unreadable. A response that asks for fewer requests counts for the domain, whose origins mostly
+// unreadable. A response that demands fewer requests counts for the domain, whose origins mostly
 // share a server.
 func isOriginFailure(req Request, x *Exchange, hasRetryAfter bool) bool {
 	if x.FailureClass == politeness.FailureNone || politeness.LastOtherOriginAnswer(req.Health, req.URL.Origin()).IsZero() {
@@ -147,7 +148,7 @@ func isOriginFailure(req Request, x *Exchange, hasRetryAfter bool) bool {
 	return req.Start.Prerequisite && !req.Probe && !hasRetryAfter && x.Attempt.StatusCode != http.StatusTooManyRequests
 }
 
-// recordUnconnected records a missing connection, and gives up such a domain unless robots.txt was
+// recordUnconnected records a missing connection, and abandons such a domain unless robots.txt was
 // requested.
 func recordUnconnected(req Request, x *Exchange, delay, normal time.Duration) {
 	if errors.Is(x.Err, dns.ErrNotFound) {
@@ -165,7 +166,7 @@ func recordUnconnected(req Request, x *Exchange, delay, normal time.Duration) {
 		req.Now.Sub(at.Health.ConnectionsFailingSince).Round(time.Second), crawl.CleanText(x.Err.Error(), maxErrorBytes))
 }
 
-// maxErrorBytes caps the text of an error that makes us give up a domain, in bytes.
+// maxErrorBytes caps the text of an error that makes us abandon a domain, in bytes.
 const maxErrorBytes = 200
 
 // unconnected reports whether a request had no connection, for any reason.
@@ -186,8 +187,8 @@ func setInterruptedPace(req Request, at *crawl.Attempt, w crawl.Waits) {
 	}
 }
 
-// delayWithoutNewSample returns the delay by the domain's earlier responses, if a request says
-// nothing about it.
+// delayWithoutNewSample returns the delay by the domain's earlier responses, if a request gives no
+// new sample.
 func delayWithoutNewSample(req Request, w crawl.Waits) (time.Duration, reasons.Reason) {
 	w.Slowdown, w.Backoff = time.Duration(req.Health.Slowdown), time.Duration(req.Health.Penalty)
 	return politeness.Delay(w)

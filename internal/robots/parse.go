@@ -240,7 +240,7 @@ func isLetter(b byte) bool {
 }
 
 // decode returns body as text without its byte order mark. UTF-16 is decoded if a mark announces
-// it. Any other body is taken as UTF-8, and invalid octets are kept, because rules match octet by
+// it. Any other body is taken as UTF-8, and invalid octets stay, because rules match octet by
 // octet.
 func decode(body []byte) string {
 	text := string(body)

@@ -309,7 +309,7 @@ func (r *Rules) String() string {
 		add(r.delayLine, "Crawl-delay: ", strconv.FormatFloat(r.delay.Seconds(), 'f', -1, 64))
 	}
 	if r.license != "" {
-		// The licence may stand anywhere in the file. It goes last, on a free line.
+		// The licence may stand anywhere in the file. It comes last, on a free line.
 		last := 1
 		for _, c := range content {
 			last = max(last, c.line)

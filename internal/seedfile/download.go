@@ -151,7 +151,7 @@ func (c *cachedList) store(body io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// a list without its note is downloaded again: remove the note first and write it last
+	// a list without its metadata is downloaded again: remove the metadata first and write it last
 	if err := os.Remove(c.metadataPath); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

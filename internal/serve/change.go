@@ -25,8 +25,8 @@ type Access struct {
 	// Token permits changes, unless it is empty. A page requested with it (?token=) stores it in
 	// the browser as a cookie.
 	Token string
-	// UserHeader is a reverse proxy's header with the signed-in person, who may make changes. Empty
-	// means no proxy.
+	// UserHeader is a reverse proxy's header with the signed-in operator, who may make changes.
+	// Empty means no proxy.
 	UserHeader string
 	// By is the author of changes with the token.
 	By string
@@ -66,8 +66,8 @@ func tokenCookie(r *http.Request) string {
 	return "mosey_token_" + port
 }
 
-// takeToken moves the token of an address, which people copy and store, to a cookie, and redirects
-// to the page without it. It reports whether the request had a token.
+// takeToken moves the token of an address, which operators copy and store, to a cookie, and
+// redirects to the page without it. It reports whether the request had a token.
 func (s *Server) takeToken(w http.ResponseWriter, r *http.Request) bool {
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || !q.Has("token") {

@@ -100,7 +100,7 @@ var (
 	errUploadTooSlow  = errors.New("the upload took too long to arrive: send a smaller file")
 )
 
-// requestedURL returns the page that a person named in a form.
+// requestedURL returns the page that an operator named in a form.
 func (s *Server) requestedURL(ctx context.Context, text string) (urls.URL, error) {
 	name, err := urls.ReadPage(text)
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 	laneRequests = 40  // requests
 	laneWaits    = 75  // waits after them
 	laneRobots   = 115 // robots.txt
-	laneControls = 140 // decisions of people
+	laneControls = 140 // decisions of operators
 	laneAxis     = 165
 	barHeight    = 12
 	maxTicks     = 10

@@ -44,7 +44,7 @@ type Options struct {
 	// TemporalAddress is the host:port of an existing Temporal to use instead of our own.
 	TemporalAddress string
 
-	// Logger gets errors, also those in Postgres and Temporal that need a person's attention.
+	// Logger gets errors, also those in Postgres and Temporal that need an operator's attention.
 	Logger *slog.Logger
 
 	// Progress receives short notices about slow steps, from any goroutine. Nil discards them.

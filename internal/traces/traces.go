@@ -100,7 +100,7 @@ func (a *Attempt) Phase(name string) {
 	})
 }
 
-// Leave ends the current phase. failed is empty after success.
+// Leave ends the current phase. failure is empty after success.
 func (a *Attempt) Leave(failure string) {
 	a.locked(func(now time.Time) { a.leave(now, failure) })
 }
@@ -163,7 +163,7 @@ func (a *Attempt) Requested() {
 	a.locked(func(time.Time) { a.requested = true })
 }
 
-// End makes the spans of an attempt, if it made a request. failed is empty after success.
+// End makes the spans of an attempt, if it made a request. failure is empty after success.
 func (a *Attempt) End(failure string) {
 	a.locked(func(now time.Time) { a.end(now, failure) })
 }

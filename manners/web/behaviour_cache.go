@@ -46,7 +46,7 @@ func (b Cached) Serve(v *Visit) {
 	v.Answer()
 }
 
-// sentTag returns the tag that goes with a body.
+// sentTag returns the tag that belongs to a body.
 func (b Cached) sentTag() string {
 	if opaque, quoted := strings.CutSuffix(b.ETag, `"`); quoted && b.Deflate {
 		return opaque + `-gzip"`

@@ -148,7 +148,7 @@ type Site struct {
 	TLS Certificate
 
 	// TLSOrHTTP serves a site of https by http too, on the same port. Its behaviours use
-	// Visit.Secure to tell them apart.
+	// Visit.Secure to distinguish them.
 	TLSOrHTTP bool
 
 	// Trap is an endless space of pages that the root links to.

@@ -62,7 +62,7 @@ func (p prose) append(b []byte, random splitmix) []byte {
 	return b
 }
 
-// makeWord returns a word that looks like the language: the beginning of one word and the end of
+// makeWord returns a word that resembles the language: the beginning of one word and the end of
 // another. Some are far more frequent than others.
 func (p prose) makeWord(random *splitmix) string {
 	spread := 1 + random.below(len(p.words))

@@ -47,7 +47,8 @@ type Expected struct {
 // and adds the robots.txt files.
 func (p *Plan) Reachable(rules Rules) map[string]Expected { return p.reachable(rules, nil) }
 
-// reachable implements Reachable, over the links of the asked pages only unless asked is nil.
+// reachable implements Reachable, over the links of the requested pages only unless requested is
+// nil.
 func (p *Plan) reachable(rules Rules, requested map[string]bool) map[string]Expected {
 	c := closure{
 		plan: p, rules: rules, requested: requested, found: make(map[string]Expected), seen: make(map[string]bool),

@@ -2,8 +2,8 @@
 // of a request, when a domain is due for a run, and when a run may end. It is pure: no SQL, no I/O,
 // no clock of its own.
 //
-// It sees only the edges of a crawl: people's decisions ([World.Seed], [World.Control],
-// [Run.Change]), requests ([World.Ask]) and answers ([World.Answer]). From these alone it derives
+// It sees only the edges of a crawl: operators' decisions ([World.Seed], [World.Control],
+// [Run.Change]), requests ([World.Ask]) and responses ([World.Answer]). From these alone it derives
 // the expected rows of the database ([World.Compare]).
 //
 // The tests drive a real Postgres and the real activities with random sequences of such events, and

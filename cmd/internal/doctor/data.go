@@ -18,8 +18,8 @@ type invariant struct {
 	rowNoun, defect, remedy string
 	// find checks all rows in steps and reports the findings of each.
 	find finder
-	// fix repairs the findings of a step, and fixSummary describes the repair; nil means only people
-	// can.
+	// fix repairs the findings of a step, and fixSummary describes the repair; nil means that only
+	// an operator can.
 	fix        func(context.Context, *db.Store, []db.Discrepancy) error
 	fixSummary string
 }

@@ -60,7 +60,7 @@ type Check struct {
 	About string
 
 	run func(context.Context, *Target) ([]Finding, error)
-	// repair fixes the findings and returns a description; nil means that only people can.
+	// repair fixes the findings and returns a description; nil means that only an operator can.
 	repair func(context.Context, *Target) (string, error)
 }
 
@@ -175,8 +175,8 @@ func IdentityChecks() []Check {
 	return slices.Concat(identityChecks(), slices.DeleteFunc(networkChecks(), func(c Check) bool { return c.Name != signatureCheck }))
 }
 
-// Examine runs checks and reports the findings of each, at least one a check. With mend it repairs
-// them if possible, and checks again. It ends early with its context.
+// Examine runs checks and reports the findings of each, at least one a check. If repair is set, it
+// repairs them if possible, and checks again. It ends early with its context.
 func Examine(ctx context.Context, p *Target, checks []Check, repair bool, report func(Check, []Finding)) error {
 	for _, c := range checks {
 		if err := context.Cause(ctx); err != nil {

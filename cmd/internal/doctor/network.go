@@ -37,7 +37,7 @@ func networkChecks() []Check {
 // exampleName is resolved if there is no contact; it is reserved for examples.
 const exampleName = "example.org"
 
-// maxDNSDuration is the slowest answer not reported: each new host takes as long.
+// maxDNSDuration is the slowest DNS answer not reported: each new host takes as long.
 const maxDNSDuration = 2 * time.Second
 
 func checkDNS(ctx context.Context, p *Target) (found []Finding, err error) {
@@ -130,7 +130,7 @@ func checkContact(ctx context.Context, p *Target) ([]Finding, error) {
 // early.
 const maxContactBytes = 1 << 20
 
-// pageResponse is a page's answer with status 200, after redirects.
+// pageResponse is a page's response with status 200, after redirects.
 type pageResponse struct {
 	// FinalURL is the final URL.
 	FinalURL  urls.URL

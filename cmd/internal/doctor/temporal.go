@@ -324,7 +324,8 @@ func limitFindings(found []Finding) []Finding {
 	return found
 }
 
-// claimsPause separates two looks: Temporal's lists lag behind, and only lasting differences count.
+// claimsPause separates two checks: Temporal's lists lag behind, and only lasting differences
+// count.
 const claimsPause = 3 * time.Second
 
 func checkClaims(ctx context.Context, p *Target) (found []Finding, err error) {

@@ -103,7 +103,7 @@ const (
 	sampleInterval = 15 * time.Second
 	// minGapAge is the least age of a counted gap. By then earlier gaps are stored too.
 	minGapAge = 5 * time.Second
-	// maxSampleSpan bounds the time that a sample looks back after an outage of the database.
+	// maxSampleSpan bounds the time that a sample covers after an outage of the database.
 	maxSampleSpan = 5 * time.Minute
 )
 

@@ -236,7 +236,7 @@ func (m *Metrics) Attempt(o request.Observation) {
 	}
 }
 
-// unreadReason returns the reason why an answer gave no content, or "".
+// unreadReason returns the reason why a response gave no content, or "".
 func unreadReason(at crawl.Attempt) string {
 	switch {
 	case at.Outcome != crawl.OutcomeSuccess:

@@ -141,8 +141,8 @@ func serveReadiness(w http.ResponseWriter, r *http.Request, checks []Check) {
 
 const maxReadinessBytes = 64 << 10
 
-// PrintReadiness copies the answer of /readyz at f's address to out. It returns an error unless it
-// is ready.
+// PrintReadiness copies the response of /readyz at f's address to out. It returns an error unless
+// it is ready.
 func (f WatchFlags) PrintReadiness(ctx context.Context, out io.Writer) error {
 	address, err := f.Address()
 	if err != nil {

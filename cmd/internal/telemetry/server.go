@@ -63,7 +63,7 @@ var serverMeasures = []serverMeasure{
 
 func allTags(tags []string) (values []string, ok bool) { return tags, true }
 
-// longRequests lists requests that are answered only after an event.
+// longRequests lists requests that get a response only after an event.
 var longRequests = []string{"UpdateWorkflowExecution", "ExecuteMultiOperation", "QueryWorkflow", "GetTaskQueueUserData", "DispatchNexusTask"}
 
 func skipLongRequests(tags []string) (values []string, ok bool) {

@@ -32,7 +32,7 @@ type Client struct {
 // Namespace returns the namespace of the client.
 func (c *Client) Namespace() string { return c.namespace }
 
-// CheckReachable returns an error if Temporal does not answer.
+// CheckReachable returns an error if Temporal does not respond.
 func (c *Client) CheckReachable(ctx context.Context) error {
 	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err
@@ -224,7 +224,7 @@ func CheckSchema(ctx context.Context, store *db.Store) error {
 }
 
 // Migrate brings a database to the newest schema, as its owner. It returns the schema and the
-// number of migrations applied. It calls waits with the session that blocks it.
+// number of migrations applied. It calls onBlocked with the session that blocks it.
 func Migrate(ctx context.Context, url string, onBlocked func(string)) (schema db.Schema, applied int, err error) {
 	err = AsOwner(ctx, url, func(owner *db.Store) error {
 		if applied, err = db.Migrate(ctx, owner.Pool(), onBlocked); err != nil {
@@ -305,7 +305,7 @@ func (s *imageStore) Check(ctx context.Context, size int64) error {
 	return s.with(ctx, "check", func(store *imagestore.Store) error { return store.Check(ctx, size) })
 }
 
-// OpenImagesOnce returns a function that opens the image store at where on its first call.
+// OpenImagesOnce returns a function that opens the image store at location on its first call.
 func OpenImagesOnce(location string) func(context.Context) (*imagestore.Store, error) {
 	return (&imageStore{location: location}).open
 }

@@ -25,8 +25,8 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// Usagef returns an error that a person can fix by changing the command. The text names the given
-// value, its fault and the allowed values.
+// Usagef returns an error that an operator can fix by changing the command. The text names the
+// given value, its fault and the allowed values.
 func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }

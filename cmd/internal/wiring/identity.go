@@ -72,7 +72,7 @@ func (f IdentityFlags) Published(agent AgentFlags) (id Published, err error) {
 	return id, errors.Join(errs...)
 }
 
-// readNetworks parses networks, or the file that given names.
+// readNetworks parses networks, or the file that texts names.
 func readNetworks(texts []string) (networks []netip.Prefix, err error) {
 	if len(texts) == 1 {
 		if _, is := parseNetwork(strings.TrimSpace(texts[0])); !is {

@@ -61,8 +61,8 @@ func LimitMemory(env Env, bytes int64) (stop func()) {
 	})
 }
 
-// memoryLimit computes the limit from the live heap, the memory beside it and the machine's memory
-// (0 if unknown). It is at least the floor if the machine has four times as much.
+// memoryLimit computes the limit from the live heap, the other memory and the machine's memory (0
+// if unknown). It is at least the floor if the machine has four times as much.
 func memoryLimit(floor, liveHeap, otherMemory, machine int64) int64 {
 	maximum := int64(1) << 62
 	if machine > 0 {

@@ -196,8 +196,8 @@ func isDenied(err error) bool {
 	return code == codes.PermissionDenied || code == codes.Unimplemented || code == codes.Unauthenticated
 }
 
-// createNamespace creates the client's namespace if it is missing. unseen is set if the client may
-// not check for it, but may still use it.
+// createNamespace creates the client's namespace if it is missing. checkErr is set if the client
+// may not check for it, but may still use it.
 func createNamespace(ctx context.Context, c *Client) (created bool, checkErr, err error) {
 	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
 	if err == nil {

@@ -75,7 +75,7 @@ func EndAfter(ctx context.Context, timeout time.Duration, end func()) (stop func
 	}
 }
 
-// sleep waits for span, or returns false if the context ends first.
+// sleep waits for duration, or returns false if the context ends first.
 func sleep(ctx context.Context, duration time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -68,7 +68,7 @@ func (t *Telemetry) queryTracer() pgx.QueryTracer {
 	return nil
 }
 
-// MeasureServer is telemetry.Metrics.Measured; nil means that metrics are off.
+// MeasureServer is telemetry.Metrics.MeasureServer; nil means that metrics are off.
 func (t *Telemetry) MeasureServer() func(measure string) (tags []string, take func(tags []string, value float64)) {
 	if !t.hasMetrics() {
 		return nil

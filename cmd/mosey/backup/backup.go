@@ -72,7 +72,7 @@ func (c *Cmd) print(e *command.Env, m Manifest, p *backupStore) error {
 	})
 }
 
-// openBackupStore opens a place of backups. A wrong name is a usage error.
+// openBackupStore opens the store of backups at location. An invalid location is a usage error.
 func openBackupStore(ctx context.Context, location string) (*backupStore, error) {
 	images, err := imagestore.Open(ctx, location)
 	if errors.Is(err, crawl.ErrInvalid) {

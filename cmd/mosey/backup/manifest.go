@@ -96,7 +96,7 @@ type backupStore struct {
 	files  *imagestore.Files
 }
 
-// names returns the names of all backups, oldest first. A broken one was interrupted, or is
+// names returns the names of all backups, oldest first. An incomplete backup was interrupted, or is
 // running.
 func (p *backupStore) names(ctx context.Context) (complete, incomplete []string, err error) {
 	files, err := p.files.Names(ctx)

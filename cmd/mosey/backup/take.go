@@ -38,7 +38,7 @@ func (t *taker) show(label string, n int64) {
 	t.view.Show(func(time.Time) string { return label + ": " + explain.Size(n) })
 }
 
-// take makes a backup, or deletes an incomplete one. If whole, err is about a later step.
+// take makes a backup, or deletes an incomplete one. If complete is set, err is about a later step.
 func (t *taker) take(ctx context.Context) (complete bool, err error) {
 	if t.scratch, err = openScratch(ctx, t.dir); err != nil {
 		return false, err
@@ -194,8 +194,8 @@ func (t *taker) storeTemporal(ctx context.Context) error {
 // reservedBytes is the disk space that a trial leaves free for the running crawl.
 const reservedBytes = 512 << 20
 
-// verify restores a backup, reads it all, and deletes the copy. untried is set if the disk lacks
-// room.
+// verify restores a backup, reads it all, and deletes the copy. skipReason is set if the disk lacks
+// space.
 func (t *taker) verify(ctx context.Context) (skipReason, err error) {
 	if t.NoVerify {
 		return nil, nil

@@ -173,7 +173,7 @@ func WithWeb(ctx context.Context, e *Env, logger *slog.Logger, readOnly bool, fn
 	})
 }
 
-// CurrentUser names the person at the command line: user@host.
+// CurrentUser names the operator at the command line: user@host.
 func CurrentUser() string {
 	name := "somebody"
 	if u, err := user.Current(); err == nil {

@@ -204,7 +204,8 @@ func (r *RunSettings) Validate() error {
 	return AsFlag(politeness.ValidateSettings(r.Settings), func(name string) bool { return slices.Contains(r.typed, name) })
 }
 
-// AsFlag names each fault's setting as a flag, such as --max-depth, if is returns true or is nil.
+// AsFlag names each fault's setting as a flag, such as --max-depth, if isFlag returns true or is
+// nil.
 func AsFlag(err error, isFlag func(name string) bool) error {
 	if err == nil {
 		return nil

@@ -53,7 +53,7 @@ type WebOptions struct {
 	DatabaseURL string
 	// TemporalUI is the URL of Temporal's web UI with the namespace; empty if unknown.
 	TemporalUI string
-	// Temporal returns an error if Temporal does not answer; nil if it is unknown.
+	// Temporal returns an error if Temporal does not respond; nil if it is unknown.
 	Temporal func(context.Context) error
 	// SearchOnly serves nothing but the search.
 	SearchOnly bool
@@ -63,7 +63,7 @@ type WebOptions struct {
 	TokenFile string
 	// Images is the image store; empty means that there is no store.
 	Images string
-	// User names the person at the command line.
+	// User names the operator at the command line.
 	User   string
 	Logger *slog.Logger
 }
@@ -190,7 +190,7 @@ func (w *Web) Address() string {
 	return w.URL
 }
 
-// SignInURL returns the URL of a path for the person at the command line, with the token.
+// SignInURL returns the URL of a path for the operator at the command line, with the token.
 func (w *Web) SignInURL(path string) string {
 	address := w.URL + path
 	if w.token != "" {
@@ -229,7 +229,7 @@ func Listen(ctx context.Context, flag, address, want string) (net.Listener, erro
 	return listener, nil
 }
 
-// ServeUntil answers requests until a context ends.
+// ServeUntil serves requests until a context ends.
 func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger) error {
 	server := boundedServer(handler, logger, slog.LevelWarn)
 	done := make(chan error, 1)

@@ -105,7 +105,7 @@ type UnblockCmd struct {
 	Name string `arg:"" help:"Domain, such as example.org."`
 }
 
-// Run lets the domain be crawled again, even if it was given up.
+// Run lets the domain be crawled again, even if it was abandoned.
 func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
 	liftBoth := liftControls(crawl.ControlBlock, crawl.ControlStop)
 	return lift(ctx, e, u.ChangePrinter, u.Name, "neither blocked, stopped nor given up", liftBoth)

@@ -245,8 +245,8 @@ type imageEraser struct {
 	e     *command.Env
 
 	images *imagestore.Store
-	// storeErr is the error of the store, and remaining counts the contents that kept their bytes for
-	// it.
+	// storeErr is the error of the store, and remaining counts the contents that still have their
+	// bytes because of it.
 	storeErr  error
 	remaining int64
 }

@@ -207,7 +207,7 @@ const maxFileBytes = 1 << 20
 // folder serves only the kinds of files that init writes, so that a key left there is safe.
 type folder struct{ root *os.Root }
 
-// ServeHTTP answers with a file. It reads the file for each request, so that a timer may rewrite
+// ServeHTTP responds with a file. It reads the file for each request, so that a timer may rewrite
 // it.
 func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -276,7 +276,7 @@ type expectedImages struct {
 	missing []string
 }
 
-// advanceTo marks as missing the images before there, which is in the store; empty means all
+// advanceTo marks as missing the images before hash, which is in the store; an empty hash means all
 // others.
 func (x *expectedImages) advanceTo(ctx context.Context, hash string) error {
 	for {

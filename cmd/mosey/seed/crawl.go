@@ -244,7 +244,8 @@ const (
 	minWatchInterval = time.Second
 	watchLoadDivisor = 20
 	endPollInterval  = 100 * time.Millisecond
-	// watchTimeout bounds an outage before the command stops watching; the crawl never gives up.
+	// watchTimeout bounds an outage before the command stops watching; the crawl never ends because
+	// of an outage.
 	watchTimeout = 5 * time.Minute
 )
 
@@ -271,8 +272,8 @@ func (c *CrawlCmd) watch(ctx context.Context, m *crawler.Crawler, run crawl.Run,
 	}
 }
 
-// awaitEnd waits until a run has ended, at most for longest. It reads one row, where progress is
-// sums. It returns false if the context ends.
+// awaitEnd waits until a run has ended, at most for timeout. It reads one row, because progress
+// needs sums. It returns false if the context ends.
 func awaitEnd(ctx context.Context, store *db.Store, name string, timeout time.Duration) bool {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(endPollInterval)

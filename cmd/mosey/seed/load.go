@@ -117,7 +117,7 @@ type fileImport struct {
 	key  string
 	// version changes with the list.
 	version string
-	// storedBefore is the number of entries stored earlier, and upto the number stored now.
+	// storedBefore is the number of entries stored earlier, and storedCount the number stored now.
 	storedBefore, storedCount int64
 	notedAt                   time.Time
 }

@@ -137,7 +137,7 @@ func parseSince(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, wiring.Usagef("%s %q: want a date such as 2026-11-01, or an age such as 30d or 12h", flag, text)
 }
 
-// ParseAge parses a span that may be in days, up to most of them.
+// ParseAge parses a span that may be in days, up to limit days.
 func ParseAge(text string, limit int) (days int, span time.Duration, ok bool) {
 	number, inDays := strings.CutSuffix(text, "d")
 	if !inDays {

@@ -68,7 +68,7 @@ type Dir struct {
 }
 
 // Lock creates the data directory at path if it is missing, and holds it until Close. It waits for
-// a transient holder, and calls tell once if that takes longer than NotifyAfter. It fails with an
+// a transient holder, and calls notify once if that takes longer than NotifyAfter. It fails with an
 // *InUseError if any other process, or another Dir of this process, holds it.
 //
 // A new directory is closed to other users. Root's directory lets others pass through, because the
@@ -230,8 +230,8 @@ func Running(path string) (Info, bool, error) {
 	return info, true, nil
 }
 
-// AwaitReady is like Running, but waits until the holder is ready. It calls tell once if the holder
-// is Doing something.
+// AwaitReady is like Running, but waits until the holder is ready. It calls notify once if the
+// holder has an Activity.
 func AwaitReady(ctx context.Context, path string, notify func(string)) (Info, bool, error) {
 	for notified := false; ; {
 		info, running, err := Running(path)

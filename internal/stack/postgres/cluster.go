@@ -56,7 +56,7 @@ func HasCluster(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// StartActivity returns the Info.Doing for Start, which depends on whether Start will create the
+// StartActivity returns the Info.Activity for Start, which depends on whether Start will create the
 // cluster.
 func StartActivity(dir string) string {
 	if has, err := HasCluster(dir); err == nil && !has {

@@ -29,9 +29,10 @@ var clientProcesses = []string{"client backend", "parallel worker", "walsender",
 
 // Codes or prefixes of codes, see appendix A of the Postgres manual.
 var (
-	// broken: no memory, connections or disk space (53), system failures (58), corruption (XX).
+	// brokenCodes: no memory, connections or disk space (53), system failures (58), corruption
+	// (XX).
 	brokenCodes = []string{"53", "58", "XX001", "XX002"}
-	// ordinary: operator intervention (57) and transaction conflicts (40).
+	// ordinaryCodes: operator intervention (57) and transaction conflicts (40).
 	ordinaryCodes = []string{"57", "40"}
 )
 
@@ -103,8 +104,8 @@ func linesSince(path string, offset int64) (lines []string, next int64, err erro
 	return lines, offset + int64(len(data)), nil
 }
 
-// readSince returns the end of a log from an offset on, up to most bytes, and its offset. If the
-// log is shorter than the offset, boundLog has emptied it, and reading begins at its start.
+// readSince returns the end of a log from an offset on, up to maxBytes bytes, and its offset. If
+// the log is shorter than the offset, boundLog has emptied it, and reading begins at its start.
 func readSince(path string, offset, maxBytes int64) (data []byte, from int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {

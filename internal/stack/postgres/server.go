@@ -146,7 +146,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		s.mu.Lock()
 		hasProcess := s.process != nil
 		s.mu.Unlock()
-		if hasProcess { // an orphan may answer before
+		if hasProcess { // an orphan may respond before
 			if done, err := s.tryDatabase(ctx); done {
 				return errors.Join(err, s.markUp())
 			}

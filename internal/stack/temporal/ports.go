@@ -13,8 +13,8 @@ import (
 
 const loopback = "127.0.0.1"
 
-// listen listens on the chosen port of the loopback address. Zero means the usual port, or any free
-// one.
+// listen listens on the chosen port of the loopback address. Zero means defaultPort, or any free
+// port.
 func listen(ctx context.Context, chosen, defaultPort int) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp4", address(cmp.Or(chosen, defaultPort)))

@@ -28,7 +28,7 @@ func NewHandler(to slog.Handler, reporter *Reporter, quiet *atomic.Bool) slog.Ha
 	return handler{Handler: to, reporter: reporter, quiet: quiet, lastingErrors: &lastingErrors{kinds: make(map[string]span)}}
 }
 
-// Messages of Temporal's SQLite and the system that need a person's action.
+// Messages of Temporal's SQLite and the system that need an operator's action.
 var (
 	diskFull   = regexp.MustCompile(`disk is full|no space left on device`)
 	fileBroken = regexp.MustCompile(`disk image is malformed|disk I/O error|readonly database|` +

@@ -16,7 +16,7 @@ const RepeatInterval = time.Hour
 
 const (
 	// maxKinds bounds the separate kinds. More kinds in one process count as one: something is
-	// broken that a person must check.
+	// broken that an operator must check.
 	maxKinds = 20
 	// maxReportBytes bounds the report of one error, in bytes.
 	maxReportBytes = 400
