@@ -18,19 +18,19 @@ const (
 	sourceHold = "CWE-400, uncontrolled resource consumption"
 )
 
-// Bounds of endless answers. A page of more than 64 MiB is not for people. Buffered bytes count as
-// sent, so the bounds have a margin.
+// Bounds of endless responses. A page of more than 64 MiB is not for people. Buffered bytes count
+// as sent, so the bounds have a margin.
 const (
 	maxBodyBytes   = 64 << 20
 	maxHeaderBytes = 16 << 20
 	bufferMargin   = 16 << 20
 	maxHeldTime    = 2 * time.Minute
 	maxDripTime    = 5 * time.Minute
-	// maxSoleTime bounds how long one slow answer may be the crawler's only work.
+	// maxSoleTime bounds how long one slow response may be the crawler's only work.
 	maxSoleTime = time.Minute
 )
 
-// bombCases returns the cases of answers that are far larger than they seem, or endless.
+// bombCases returns the cases of responses that are far larger than they seem, or endless.
 func bombCases() []Case {
 	cases := []Case{manyLinks()}
 	bombs := make(map[string]web.Behaviour)
@@ -90,7 +90,7 @@ func bombCases() []Case {
 	return cases
 }
 
-// disconnectsWithin judges that a client disconnected in time from an endless answer.
+// disconnectsWithin judges that a client disconnected in time from an endless response.
 func disconnectsWithin(size int64, time time.Duration) func(*Evidence, web.Log) Verdict {
 	return func(_ *Evidence, got web.Log) Verdict {
 		for _, r := range got {
@@ -109,8 +109,8 @@ func disconnectsWithin(size int64, time time.Duration) func(*Evidence, web.Log) 
 	}
 }
 
-// servesOtherHosts judges that a slow answer of one host does not hold up the others. It passes if
-// no other work was left.
+// servesOtherHosts judges that a slow response of one host does not hold up the others. It passes
+// if no other work was left.
 func servesOtherHosts(e *Evidence, got web.Log) Verdict {
 	for _, r := range got {
 		others, later := 0, 0
@@ -154,7 +154,7 @@ var zeroPart = sync.OnceValue(func() []byte {
 	return out.Bytes()
 })
 
-// Endless answers end past the crawler's bound, because both sides share the machine.
+// Endless responses end past the crawler's bound, because both sides share the machine.
 const maxEndlessBytes = maxBodyBytes + 2*bufferMargin
 
 func endlessBody(v *web.Visit) {
@@ -166,7 +166,7 @@ func endlessBody(v *web.Visit) {
 	v.Abort()
 }
 
-// endlessRaw begins an answer with a text, and repeats another.
+// endlessRaw begins a response with a text, and repeats another.
 func endlessRaw(text, repeat string) web.Behaviour {
 	const block, limit = 64 << 10, maxHeaderBytes + 2*bufferMargin
 	return serveFunc(func(v *web.Visit) {

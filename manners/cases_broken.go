@@ -8,11 +8,11 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// maxBrokenRequests bounds the requests for a broken answer. A crawler may retry, because the fault
-// may be in the network (RFC 9110 section 9.2.2), but not for ever.
+// maxBrokenRequests bounds the requests for a broken response. A crawler may retry, because the
+// fault may be in the network (RFC 9110 section 9.2.2), but not for ever.
 const maxBrokenRequests = 5
 
-// brokenCases returns the cases of invalid answers, deliberate or not.
+// brokenCases returns the cases of invalid responses, deliberate or not.
 func brokenCases() []Case {
 	var cases []Case
 	for _, t := range []survivalCase{{
@@ -47,7 +47,7 @@ func brokenCases() []Case {
 	return cases
 }
 
-// halfGzip answers with the first half of a member, as if it were complete.
+// halfGzip responds with the first half of a member, as if it were complete.
 func halfGzip(v *web.Visit) {
 	part := zeroPart()
 	part = part[:len(part)/2]

@@ -14,7 +14,7 @@ const sourceRestart = "Mosey's own promise: killing the crawler changes nothing 
 const restartPages = 40
 
 // maxRepeatedPages bounds the pages requested again: the one in flight, and one with an unsaved
-// answer.
+// response.
 const maxRepeatedPages = 2
 
 // restarts returns the cases of a crawler that is killed and restarted.

@@ -14,7 +14,7 @@ const (
 	retryWait   = 4 * time.Second
 )
 
-// busy answers with a status and a Retry-After; empty omits the header.
+// busy responds with a status and a Retry-After; empty omits the header.
 func busy(status int, retryAfter string) web.Behaviour {
 	header := make(map[string]string)
 	if retryAfter != "" {
@@ -23,7 +23,7 @@ func busy(status int, retryAfter string) web.Behaviour {
 	return text{status: status, header: header, body: http.StatusText(status) + "\n"}
 }
 
-// busyUntil answers with a date, wait after the request, in a form of dates.
+// busyUntil responds with a date, wait after the request, in a form of dates.
 func busyUntil(status int, wait time.Duration, form string) web.Behaviour {
 	return serveFunc(func(v *web.Visit) {
 		busy(status, time.Now().UTC().Add(wait).Format(form)).Serve(v)
@@ -66,7 +66,7 @@ func firstBusy(e *Evidence) (r web.Record, later web.Log, ok bool) {
 		return web.Record{}, nil, false
 	}
 	for _, o := range log {
-		// Requests from before the end of the answer do not count against the crawler.
+		// Requests from before the end of the response do not count against the crawler.
 		if o.Start >= log[at].End {
 			later = append(later, o)
 		}

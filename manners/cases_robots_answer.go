@@ -7,7 +7,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// robotsAnswerCases returns the cases of answers to a robots.txt request.
+// robotsAnswerCases returns the cases of responses to a robots.txt request.
 func robotsAnswerCases() []Case {
 	var cases []Case
 	for _, t := range robotsAnswers() {
@@ -133,7 +133,7 @@ func robotsChanges() Case {
 	}
 }
 
-// robotsReturns has a robots.txt that answers 503 at first. A patient crawler retries.
+// robotsReturns has a robots.txt that responds with 503 at first. A patient crawler retries.
 func robotsReturns() Case {
 	const id = "robots-returns"
 	return Case{

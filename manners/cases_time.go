@@ -64,8 +64,8 @@ func numbered(prefix string, n int) []string {
 	return targets
 }
 
-// oneHost returns the sites of a case with one host of n pages. Its robots.txt answers 404 if it
-// is empty.
+// oneHost returns the sites of a case with one host of n pages. Its robots.txt responds with 404 if
+// it is empty.
 func oneHost(robots string, n int) func(string, Options) []web.Site {
 	return func(host string, _ Options) []web.Site {
 		var answer web.Behaviour
@@ -187,7 +187,7 @@ func timeLoad() []timingCase {
 	}}
 }
 
-// slowPage answers with a page after a wait.
+// slowPage responds with a page after a wait.
 func slowPage(wait time.Duration) web.Behaviour {
 	return serveFunc(func(v *web.Visit) {
 		v.Wait(wait)

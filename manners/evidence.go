@@ -163,7 +163,7 @@ func (e *Evidence) endsWith(kind EventKind) bool {
 	return len(e.Events) > 0 && e.Events[len(e.Events)-1].Kind == kind
 }
 
-// robotsFirst fails a host that got a page request before its robots.txt was answered.
+// robotsFirst fails a host that got a page request before its robots.txt got a response.
 func (e *Evidence) robotsFirst(host string) Verdict {
 	log := e.requestsTo(host)
 	first := pages(log)

@@ -15,7 +15,7 @@ type links struct {
 
 	agent bool // the pages hold {agent}, the crawler's product token
 	level Level
-	// robots is the text of robots.txt; empty answers 404.
+	// robots is the text of robots.txt; empty responds with 404.
 	robots string
 	root   page
 	pages  map[string]web.Behaviour

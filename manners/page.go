@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// page answers with a page. In its texts {port} is the port part of URLs.
+// page responds with a page. In its texts {port} is the port part of URLs.
 type page struct {
 	title string
 	// head is inserted into the head of the page, body before the links, both unchanged.
@@ -49,7 +49,7 @@ func (p page) Serve(v *web.Visit) {
 // Truth implements web.Behaviour.
 func (p page) Truth() web.Truth { return web.Truth{Status: http.StatusOK} }
 
-// text answers with a text, such as a robots.txt.
+// text responds with a text, such as a robots.txt.
 type text struct {
 	body   string
 	header map[string]string
@@ -72,7 +72,7 @@ func (t text) Serve(v *web.Visit) {
 // Truth implements web.Behaviour.
 func (t text) Truth() web.Truth { return web.Truth{Status: http.StatusOK} }
 
-// serveFunc answers by a function.
+// serveFunc responds by a function.
 type serveFunc func(v *web.Visit)
 
 // Serve implements web.Behaviour.
@@ -81,7 +81,7 @@ func (f serveFunc) Serve(v *web.Visit) { f(v) }
 // Truth implements web.Behaviour.
 func (serveFunc) Truth() web.Truth { return web.Truth{} }
 
-// sequence answers the n-th request for a URL by its n-th element, later ones by the last.
+// sequence responds to the n-th request for a URL by its n-th element, later ones by the last.
 type sequence []web.Behaviour
 
 // Serve implements web.Behaviour.
@@ -100,12 +100,12 @@ func send(v *web.Visit, status int, kind, body string) {
 }
 
 // site is a host with only the pages at the given targets. Without a robots.txt among them, its
-// robots.txt answers 404.
+// robots.txt responds with 404.
 func site(host string, paths map[string]web.Behaviour) web.Site {
 	return web.Site{Host: host, Pages: -1, Paths: paths, Plain: true, Robots: web.RobotsNone}
 }
 
-// linked is a site whose root links to the targets. Each target is a page. Its robots.txt answers
+// linked is a site whose root links to the targets. Each target is a page. Its robots.txt responses
 // as robots does, with 404 if robots is nil.
 func linked(host string, robots web.Behaviour, targets ...string) web.Site {
 	paths := map[string]web.Behaviour{"/": page{title: host, links: targets}}
@@ -120,7 +120,7 @@ func linked(host string, robots web.Behaviour, targets ...string) web.Site {
 	return site(host, paths)
 }
 
-// gzipped answers with a compressed text if the client accepts gzip, else with the text.
+// gzipped responds with a compressed text if the client accepts gzip, else with the text.
 type gzipped struct{ body string }
 
 // Serve implements web.Behaviour.

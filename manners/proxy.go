@@ -21,9 +21,9 @@ import (
 // Proxy is an HTTP proxy (RFC 9110 section 3.7) into a web of cases, for crawlers without a
 // resolver setting.
 //
-// It copies bytes and does not interpret an answer, so that the client gets exactly the site's
+// It copies bytes and does not interpret a response, so that the client gets exactly the site's
 // bytes, valid or not. Each request uses its own connection to the site, and is sent once. The
-// client's connection ends with the answer. The proxy removes only the headers of a request that
+// client's connection ends with the response. The proxy removes only the headers of a request that
 // are meant for it (RFC 9110 section 7.6.1), and adds "Connection: close".
 //
 // It connects to the web alone. It refuses other addresses and ports with 403, and names that the
@@ -171,7 +171,7 @@ func reset(c net.Conn) {
 	}
 }
 
-// refuse sends an error answer of the proxy.
+// refuse sends an error response of the proxy.
 func refuse(client net.Conn, code int, err error) {
 	body := err.Error() + "\n"
 	_, _ = fmt.Fprintf(client, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\n"+

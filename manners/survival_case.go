@@ -7,17 +7,17 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// survivalCase is a case of one answer that a crawler has to survive. The root links to three
-// pages; the second gives this answer. So another page is left to request, in either order.
+// survivalCase is a case of one response that a crawler has to survive. The root links to three
+// pages; the second gives this response. So another page is left to request, in either order.
 type survivalCase struct {
 	id, title, source, description string
 
 	answer web.Behaviour
-	robots string // the text of robots.txt; empty answers 404
+	robots string // the text of robots.txt; empty responds with 404
 	level  Level
-	// maxRequests bounds the requests for the answer; 0 means no bound.
+	// maxRequests bounds the requests for the response; 0 means no bound.
 	maxRequests int
-	// judgeRequests judges the requests for the answer, in addition.
+	// judgeRequests judges the requests for the response, in addition.
 	judgeRequests func(e *Evidence, got web.Log) Verdict
 }
 
@@ -25,7 +25,7 @@ const survivalPath = "/answer"
 
 var otherSurvivalPaths = []string{"/before", "/after"}
 
-// minTimeAfterAnswer is the least time to run on after an answer, if the host has no other pages
+// minTimeAfterAnswer is the least time to run on after a response, if the host has no other pages
 // left.
 const minTimeAfterAnswer = 10 * time.Second
 
@@ -63,9 +63,9 @@ func (t survivalCase) judge(e *Evidence) Verdict {
 	return worstVerdict(t.judgeRequests(e, got), lives)
 }
 
-// judgeSurvival judges that requests came after the answer. A request for the same case proves it.
-// Requests to others count after the crawler had time to read the answer. A crawler that continues
-// would request the targets in remaining.
+// judgeSurvival judges that requests came after the response. A request for the same case proves
+// it. Requests to others count after the crawler had time to read the response. A crawler that
+// continues would request the targets in remaining.
 func (t survivalCase) judgeSurvival(e *Evidence, last web.Record, remaining []string) Verdict {
 	var later, sameCase web.Log
 	for _, r := range e.All {

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Behaviour answers the requests to a host. Implementations are values without state: the Visit
+// Behaviour serves the requests to a host. Implementations are values without state: the Visit
 // counts earlier requests. A new behaviour is a type with these two methods. Adding it to
 // Behaviours also adds a site to the Zoo.
 type Behaviour interface {
-	// Serve answers one request. It may return early or Abort, and must stop when the request's
+	// Serve responds to one request. It may return early or Abort, and must stop when the request's
 	// context is done.
 	Serve(v *Visit)
 
-	// Truth returns the final answer that a patient crawler gets.
+	// Truth returns the final response that a patient crawler gets.
 	Truth() Truth
 }
 
-// Truth is the answer that settles a page.
+// Truth is the response that settles a page.
 type Truth struct {
-	// Links is set if the answer is the page with its links.
+	// Links is set if the response is the page with its links.
 	Links bool
 
 	// Location is the redirect target as sent.
 	Location string
 
-	// Status is the answer's status code. 0 means that no answer settles the page: no answer is
-	// ever complete, or a crawler may refuse it. The crawler may then retry.
+	// Status is the response's status code. 0 means that no response settles the page: no response
+	// is ever complete, or a crawler may refuse it. The crawler may then retry.
 	Status int
 }
 
@@ -59,7 +59,7 @@ func Behaviours() []Named {
 	}
 }
 
-// Healthy answers with the page.
+// Healthy responds with the page.
 type Healthy struct{}
 
 // Serve implements Behaviour.
@@ -68,7 +68,7 @@ func (Healthy) Serve(v *Visit) { v.Answer() }
 // Truth implements Behaviour.
 func (Healthy) Truth() Truth { return Truth{Status: http.StatusOK, Links: true} }
 
-// Slow answers with the page after Latency, which must be shorter than the timeout of the crawler
+// Slow responds with the page after Latency, which must be shorter than the timeout of the crawler
 // under test.
 type Slow struct{ Latency time.Duration }
 
@@ -81,7 +81,7 @@ func (b Slow) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Slow) Truth() Truth { return Healthy{}.Truth() }
 
-// Status always answers with a short error page. It sends a RetryAfter of at least a second, in
+// Status always responds with a short error page. It sends a RetryAfter of at least a second, in
 // whole seconds.
 type Status struct {
 	Code       int
@@ -148,7 +148,7 @@ func (Reset) Serve(v *Visit) { v.Reset() }
 // Truth implements Behaviour.
 func (Reset) Truth() Truth { return Truth{} }
 
-// Hang reads the request and never answers.
+// Hang reads the request and never responds.
 type Hang struct{}
 
 // Serve implements Behaviour.
@@ -177,7 +177,7 @@ func (Stall) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Stall) Truth() Truth { return Truth{} }
 
-// Redirect answers with the Location To. In To, {port} stands for the port of the web with its
+// Redirect responds with the Location To. In To, {port} stands for the port of the web with its
 // colon, or for the empty string if the port is 80. Code defaults to 301.
 type Redirect struct {
 	Code int
@@ -205,7 +205,7 @@ func (b Redirect) code() int {
 	return b.Code
 }
 
-// Content answers with its own body, which has no links.
+// Content responds with its own body, which has no links.
 type Content struct {
 	Body string
 	Type string
@@ -221,7 +221,7 @@ func (b Content) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Content) Truth() Truth { return Truth{Status: http.StatusOK} }
 
-// Large answers with the page, padded with white space to Bytes. The site must have one page,
+// Large responds with the page, padded with white space to Bytes. The site must have one page,
 // because the crawler may choose how much it reads and whether it follows the links.
 type Large struct{ Bytes int }
 

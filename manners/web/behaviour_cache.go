@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cached answers with the page and its cache validators (RFC 9110 §8.8, RFC 9111), and with 304 if
+// Cached responds with the page and its cache validators (RFC 9110 §8.8, RFC 9111), and with 304 if
 // the request's condition holds.
 type Cached struct {
 	// ETag is sent unchanged; empty omits the header.

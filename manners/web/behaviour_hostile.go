@@ -16,7 +16,7 @@ type Busy struct {
 	Code  int
 	First int
 
-	// Date, if not 0, makes the header an HTTP date: this long after the answer, or before it if
+	// Date, if not 0, makes the header an HTTP date: this long after the response, or before it if
 	// negative.
 	Date time.Duration
 
@@ -51,7 +51,7 @@ func (b Busy) Truth() Truth {
 	return Healthy{}.Truth()
 }
 
-// Rising answers at once up to one request per Every, and Step later for each request beyond this
+// Rising responds at once up to one request per Every, and Step later for each request beyond this
 // rate, up to Max. Without requests it recovers at the same rate.
 type Rising struct{ Every, Max, Step time.Duration }
 
@@ -77,8 +77,8 @@ func (b Rising) latency(recent []time.Duration) time.Duration {
 // Truth implements Behaviour.
 func (Rising) Truth() Truth { return Healthy{}.Truth() }
 
-// Tarpit answers with the content of the URL, but only after Latency, which must be longer than the
-// timeout of the crawler under test.
+// Tarpit responds with the content of the URL, but only after Latency, which must be longer than
+// the timeout of the crawler under test.
 type Tarpit struct{ Latency time.Duration }
 
 // Serve implements Behaviour.
@@ -90,7 +90,7 @@ func (b Tarpit) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Tarpit) Truth() Truth { return Truth{} }
 
-// Login answers every request with a form for a name and a password. Code is 200, 401 or 403.
+// Login responds to every request with a form for a name and a password. Code is 200, 401 or 403.
 type Login struct{ Code int }
 
 const loginForm = "<!doctype html><html><head><title>Log in</title></head><body><h1>Log in</h1>" +
@@ -130,7 +130,7 @@ func (b Cookies) Truth() Truth { return b.redirect().Truth() }
 
 func (Cookies) redirect() Redirect { return Redirect{Code: http.StatusFound, To: "/"} }
 
-// Endless answers with a page that never ends, as fast as the client reads.
+// Endless responds with a page that never ends, as fast as the client reads.
 type Endless struct{}
 
 // Serve implements Behaviour.
@@ -145,7 +145,7 @@ func (Endless) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Endless) Truth() Truth { return Truth{} }
 
-// Deep answers with the whole page inside Levels nested elements.
+// Deep responds with the whole page inside Levels nested elements.
 type Deep struct{ Levels int }
 
 // Serve implements Behaviour.
@@ -161,7 +161,7 @@ func (b Deep) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Deep) Truth() Truth { return Healthy{}.Truth() }
 
-// ManyLinks answers with this many links into TrapLinks.
+// ManyLinks responds with this many links into TrapLinks.
 type ManyLinks struct{ Links int }
 
 // Serve implements Behaviour.
@@ -183,7 +183,7 @@ func (b ManyLinks) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (ManyLinks) Truth() Truth { return Truth{} }
 
-// Binary answers with this many random bytes, the same each time, and declares them a page.
+// Binary responds with this many random bytes, the same each time, and declares them a page.
 type Binary struct{ Bytes int }
 
 // Serve implements Behaviour.
@@ -198,7 +198,7 @@ func (b Binary) Serve(v *Visit) {
 // Truth implements Behaviour.
 func (Binary) Truth() Truth { return Truth{Status: http.StatusOK} }
 
-// BigHeader answers with a page and one header of this many bytes.
+// BigHeader responds with a page and one header of this many bytes.
 type BigHeader struct{ Bytes int }
 
 // Serve implements Behaviour.

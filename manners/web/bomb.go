@@ -19,8 +19,8 @@ import (
 // memory limit of a worker.
 const bombBytes = 256 << 20
 
-// Bomb answers with a page of zeros that unpacks to at least a thousand times the bytes sent. Bombs
-// lists them.
+// Bomb responds with a page of zeros that unpacks to at least a thousand times the bytes sent.
+// Bombs lists them.
 type Bomb struct {
 	body     func() []byte
 	encoding string
@@ -138,7 +138,7 @@ func pack(coder func(io.Writer) io.WriteCloser, from io.Reader) []byte {
 	return out.Bytes()
 }
 
-// HalfGzip answers with the first half of a page's gzip, as if it were complete.
+// HalfGzip responds with the first half of a page's gzip, as if it were complete.
 type HalfGzip struct{}
 
 // Serve implements Behaviour.

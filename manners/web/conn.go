@@ -13,7 +13,7 @@ import (
 )
 
 // writeChunk bounds one write to the kernel, so that the time stamp before the last write is close
-// to the end of the answer.
+// to the end of the response.
 const writeChunk = 64 << 10
 
 // listener stamps each connection with its time of acceptance.
@@ -47,7 +47,7 @@ type secureConn struct {
 	conn *conn
 }
 
-// Close sends an alert, which is not part of the answer.
+// Close sends an alert, which is not part of the response.
 func (c *secureConn) Close() error {
 	c.conn.mu.Lock()
 	c.conn.closing = true
@@ -75,7 +75,7 @@ type conn struct {
 	web        *Web
 
 	mu           sync.Mutex
-	closing      bool          // later writes are not part of the answer
+	closing      bool          // later writes are not part of the response
 	failed       bool          // a write has failed
 	firstByte    time.Duration // firstByte byte since the last request began
 	closedAt     time.Duration // when the connection was seen to be closed
@@ -146,7 +146,7 @@ func (c *conn) markClosed(now time.Duration) {
 	}
 }
 
-// endAnswer records that the server ends the answer here, complete or not.
+// endAnswer records that the server ends the response here, complete or not.
 func (c *conn) endAnswer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +177,7 @@ func (c *conn) begin(r *http.Request, attempt int) {
 	rec := c.emptyRecord()
 	rec.HeadRead = now
 	if c.servedCount > 0 {
-		// A byte from before the last answer's end belonged to the earlier request.
+		// A byte from before the last response's end belonged to the earlier request.
 		rec.Start = max(c.firstByte, c.lastWrite)
 		rec.Time = c.web.epoch.Add(rec.Start)
 	}
@@ -191,7 +191,7 @@ func (c *conn) begin(r *http.Request, attempt int) {
 	c.rec, c.firstByte, c.writtenBytes, c.failed, c.retry = &rec, 0, 0, false, time.Time{}
 }
 
-// answer records the head of the answer.
+// answer records the head of the response.
 func (c *conn) answer(status int, head http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +202,7 @@ func (c *conn) answer(status int, head http.Header) {
 	c.rec.RetryAfter, c.retry = parseRetryAfter(head.Get("Retry-After"))
 }
 
-// complete records that the handler has answered in full.
+// complete records that the handler has responded in full.
 func (c *conn) complete() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,7 +227,7 @@ func (c *conn) finish() {
 	c.rec = nil
 	c.servedCount++
 	rec.Bytes = c.writtenBytes
-	// Bytes written after the client left are not an answer, even if the kernel takes them.
+	// Bytes written after the client left are not a response, even if the kernel takes them.
 	clientLeft := c.closedAt != 0 && c.closedAt < c.lastWrite
 	rec.Aborted = rec.Aborted || c.failed || clientLeft
 	rec.End = c.lastWrite

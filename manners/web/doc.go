@@ -14,7 +14,7 @@
 //
 // [Uniform] makes healthy sites. [Zoo] makes a site of every kind of robots.txt and of common
 // misbehaviour. [Hostile] makes a site of every attack on a crawler. The attacks include endless
-// answers, bombs, traps, redirects and names that lead to internal addresses, untrusted
+// responses, bombs, traps, redirects and names that lead to internal addresses, untrusted
 // certificates and hosts that throttle.
 //
 // # Addresses
@@ -29,9 +29,9 @@
 // # Time
 //
 // A request begins when its connection is accepted, or with its first byte if it is not the
-// connection's first request. It ends when the kernel has taken the last bytes of the answer. An
-// incomplete answer ends when the connection is seen to be closed. Over TLS these are the bytes on
-// the wire, except the final alert. The stamps are late at the start and early at the end, so a
+// connection's first request. It ends when the kernel has taken the last bytes of the response. An
+// incomplete response ends when the connection is seen to be closed. Over TLS these are the bytes
+// on the wire, except the final alert. The stamps are late at the start and early at the end, so a
 // busy machine can hide a violation of a few microseconds but cannot invent one. Only a close by
 // the client is seen late; the judge's tolerance covers this delay.
 package web

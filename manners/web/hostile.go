@@ -117,14 +117,14 @@ func hostileSite(b Named) Site {
 	case b.Name == "links":
 		s.Trap = TrapLinks
 	case strings.HasPrefix(b.Name, "login-4"):
-		// The site answers everything with the form, robots.txt included.
+		// The site responds to every request with the form, robots.txt included.
 		s.Robots, s.Paths = RobotsForbidden, map[string]Behaviour{robotsPath: b.Behaviour}
 	}
 	return s
 }
 
-// Tarpits returns n sites that answer every request, robots.txt too, after the latency. A crawler
-// with a shorter timeout has to treat their robots.txt as unavailable.
+// Tarpits returns n sites that respond to every request, robots.txt too, after the latency. A
+// crawler with a shorter timeout has to treat their robots.txt as unavailable.
 func Tarpits(n int, latency time.Duration) []Site {
 	sites := make([]Site, n)
 	for i := range sites {

@@ -15,8 +15,8 @@ type Expectations struct {
 	RequestedOnly bool
 
 	// Delay is the least time between the end of one request to a domain and the start of the next.
-	// A longer Crawl-delay in an answered robots.txt replaces it. 0 judges only that requests of a
-	// domain do not overlap.
+	// A longer Crawl-delay in a robots.txt that got a response replaces it. 0 judges only that
+	// requests of a domain do not overlap.
 	Delay time.Duration
 
 	// Delays replaces Delay for single domains.
@@ -31,8 +31,8 @@ type Expectations struct {
 	// Plan is the crawled web. nil judges neither robots.txt nor coverage.
 	Plan *Plan
 
-	// Refetches bounds the further 200 answers to a URL. A crawler killed between an
-	// answer and its record has to repeat each request then in flight once.
+	// Refetches bounds the further 200 responses to a URL. A crawler killed between a response and
+	// its record has to repeat each request then in flight once.
 	Refetches int
 
 	// Rules are the crawl's settings that change which URLs it fetches.
@@ -42,7 +42,7 @@ type Expectations struct {
 	SubnetDelay time.Duration
 
 	// Tolerance is the allowed shortfall of a gap, or overlap, because of the reading of clocks.
-	// Defaults to 1 ms. It is 15 ms more after the client closes a connection without an answer,
+	// Defaults to 1 ms. It is 15 ms more after the client closes a connection without a response,
 	// because the server sees the close late.
 	Tolerance time.Duration
 
@@ -71,11 +71,11 @@ type Breach string
 
 // The kinds of violation.
 const (
-	// BreachBeforeRobots is a page requested before its robots.txt was answered.
+	// BreachBeforeRobots is a page requested before its robots.txt got a response.
 	BreachBeforeRobots Breach = "before-robots"
 	// BreachDisallowed is a page that robots.txt disallows.
 	BreachDisallowed Breach = "disallowed"
-	// BreachDuplicate is a URL answered with 200 again.
+	// BreachDuplicate is a URL that got a 200 response again.
 	BreachDuplicate Breach = "duplicate"
 	// BreachExtra is a needless URL for another reason: it is out of scope, behind nofollow, or not
 	// canonical.
@@ -93,11 +93,12 @@ const (
 	// BreachRetryAfter is a request to a domain before the time that a 429 or 503 gave.
 	BreachRetryAfter Breach = "retry-after"
 	// BreachRobotsUnavailable is a page of an origin whose robots.txt cannot be read: 429, 5xx, no
-	// answer or too many redirects.
+	// response or too many redirects.
 	BreachRobotsUnavailable Breach = "robots-unavailable"
 	// BreachSubnetGap is a request to a subnet before its time.
 	BreachSubnetGap Breach = "subnet-gap"
-	// BreachVisitTime is a page requested outside the Visit-time of an answered robots.txt.
+	// BreachVisitTime is a page requested outside the Visit-time of a robots.txt that got a
+	// response.
 	BreachVisitTime Breach = "visit-time"
 	// BreachUserAgent is a request without the expected User-Agent.
 	BreachUserAgent Breach = "user-agent"
@@ -182,8 +183,8 @@ func (j *judge) userAgents() {
 	}
 }
 
-// duplicates judges that a URL is answered with 200 once. It skips a robots.txt that other origins
-// share by a redirect, one that may not be cached, and answers that settle nothing.
+// duplicates judges that a URL gets a 200 response once. It skips a robots.txt that other origins
+// share by a redirect, one that may not be cached, and responses that settle nothing.
 func (j *judge) duplicates() {
 	shared := make(map[string]bool)
 	if p := j.expect.Plan; p != nil {
@@ -217,7 +218,7 @@ func (j *judge) duplicates() {
 	}
 }
 
-// unsettled reports whether no answer settles a URL, see Truth.Status.
+// unsettled reports whether no response settles a URL, see Truth.Status.
 func (j *judge) unsettled(u string) bool {
 	if j.expect.Plan == nil {
 		return false

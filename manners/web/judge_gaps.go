@@ -117,14 +117,14 @@ func (j *judge) tolerance(prev Record) time.Duration {
 	return j.expect.Tolerance
 }
 
-// pace is the pace that a robots.txt requests, from its answer on.
+// pace is the pace that a robots.txt requests, from its response on.
 type pace struct {
 	delay     time.Duration
 	visitTime VisitTime // zero is any time
 	since     time.Duration
 }
 
-// declaredPaces returns the Crawl-delays and Visit-times of the answers, by domain. A robots.txt
+// declaredPaces returns the Crawl-delays and Visit-times of the responses, by domain. A robots.txt
 // read over a redirect counts for the domain that redirected.
 func (j *judge) declaredPaces() map[string][]pace {
 	paces := make(map[string][]pace)
@@ -158,8 +158,8 @@ func (j *judge) inVisitTime(v VisitTime, at time.Time) bool {
 	return v == VisitTime{} || j.expect.Plan.servedAt.IsZero() || v.has(at) || v.has(at.Add(j.expect.Tolerance))
 }
 
-// continuesAtOnce reports whether a crawler with more work continues as soon as allowed after an
-// answer, instead of backing off.
+// continuesAtOnce reports whether a crawler with more work continues as soon as allowed after a
+// response, instead of backing off.
 func (j *judge) continuesAtOnce(r Record) bool {
 	return r.Answered() && r.Status < 500 && r.Status != 429
 }

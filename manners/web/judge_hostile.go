@@ -5,13 +5,13 @@ import "time"
 // retryAfter is an announced pause of a domain.
 type retryAfter struct {
 	since, until time.Duration
-	wait         time.Duration // the wait that the answer declared
-	url          string        // the answer's URL
+	wait         time.Duration // the wait that the response declared
+	url          string        // the response's URL
 	requested    bool          // a later request has come
 }
 
 // retryAfters judges that no domain is requested before the time that a 429 or 503 gave. It skips
-// requests that began before the answer ended, because their sender could not know it.
+// requests that began before the response ended, because their sender could not know it.
 func (j *judge) retryAfters() {
 	waits := make(map[string]*retryAfter)
 	for _, r := range j.log {
@@ -32,7 +32,7 @@ func (j *judge) retryAfters() {
 	j.report.RetryAfter = distribution(j.report.retries)
 }
 
-// judgeRetry judges a request that came after the answer.
+// judgeRetry judges a request that came after the response.
 func (j *judge) judgeRetry(key string, r Record, w *retryAfter) {
 	if !w.requested {
 		w.requested = true

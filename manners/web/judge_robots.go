@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// robots judges every page by the last robots.txt of its origin that was answered before.
+// robots judges every page by the last robots.txt of its origin that got a response before.
 func (j *judge) robots() {
 	robotsRequests := make(map[string]Log) // robots.txt requests by URL, in order of End
 	for _, r := range j.log {
@@ -53,7 +53,7 @@ const (
 )
 
 // knowledge returns a crawler's knowledge at an instant from the requests that have ended, and the
-// answer that counts.
+// response that counts.
 func (j *judge) knowledge(robotsRequests map[string]Log, name string, at time.Duration) (knowledge, Record) {
 	chain := j.expect.Plan.robotsChain(name)
 	if len(chain) > maxRobotsRedirects+1 {
@@ -67,7 +67,7 @@ func (j *judge) knowledge(robotsRequests map[string]Log, name string, at time.Du
 				break
 			}
 			if found && (r.Status == http.StatusNotModified || unavailable(r) && !unavailable(last)) {
-				continue // the earlier answer holds for a day
+				continue // the earlier response holds for a day
 			}
 			last, found = r, true
 		}
@@ -87,7 +87,7 @@ func (j *judge) knowledge(robotsRequests map[string]Log, name string, at time.Du
 	return knowRules, last
 }
 
-// unavailable reports whether an answer gives no rules (RFC 9309 section 2.3.1.4).
+// unavailable reports whether a response gives no rules (RFC 9309 section 2.3.1.4).
 func unavailable(r Record) bool { return !isRobotsReceived(r) || r.Status == 429 || r.Status >= 500 }
 
 // isRobotsReceived reports whether enough of a robots.txt was sent: a crawler may close the

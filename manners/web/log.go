@@ -13,7 +13,7 @@ import (
 // Record is one request, or one connection without a request. Instants are durations since the
 // start of the web, on its monotonic clock; in JSON they are nanoseconds.
 type Record struct {
-	// Aborted is set if there was no complete answer. End is then the time when the connection
+	// Aborted is set if there was no complete response. End is then the time when the connection
 	// was seen to be closed.
 	Aborted bool `json:"aborted,omitempty"`
 
@@ -23,13 +23,13 @@ type Record struct {
 	// Attempt counts the requests for this URL.
 	Attempt int `json:"attempt,omitempty"`
 
-	// Bytes is the size of the answer on the wire, its head included.
+	// Bytes is the size of the response on the wire, its head included.
 	Bytes int64 `json:"bytes"`
 
 	// Conn numbers the connection.
 	Conn int64 `json:"conn"`
 
-	// End is the time when the kernel had taken the last bytes of the answer.
+	// End is the time when the kernel had taken the last bytes of the response.
 	End time.Duration `json:"end"`
 
 	// FirstByte is the time when the first byte of the request was read.
@@ -54,14 +54,14 @@ type Record struct {
 
 	RemoteAddr netip.AddrPort `json:"remote_addr"`
 
-	// RetryAfter is the wait after End that the answer requested, at most 100 years. It is 0 if the
-	// header was missing or invalid, or named a past instant.
+	// RetryAfter is the wait after End that the response requested, at most 100 years. It is 0 if
+	// the header was missing or invalid, or named a past instant.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 
 	// Start is Accepted for the first request of a connection, else FirstByte.
 	Start time.Duration `json:"start"`
 
-	// Status is the status code sent, 0 without an answer.
+	// Status is the status code sent, 0 without a response.
 	Status int `json:"status"`
 
 	// Target is the request target as sent: path and query.
@@ -94,7 +94,7 @@ func (r Record) Domain() string { return DomainKey(r.Host) }
 // without a request.
 func (r Record) IsPage() bool { return r.Host != "" && !isRobots(r.Target) }
 
-// Answered reports whether a complete answer was sent.
+// Answered reports whether a complete response was sent.
 func (r Record) Answered() bool { return !r.Aborted && !r.InFlight && r.Status != 0 }
 
 // id returns a key of the record, because a connection has one request at a time.

@@ -83,7 +83,7 @@ func (v VisitTime) has(at time.Time) bool {
 
 // Site is one host name and its content.
 type Site struct {
-	// Behaviour answers the ordinary pages. Defaults to Healthy{}.
+	// Behaviour serves the ordinary pages. Defaults to Healthy{}.
 	Behaviour Behaviour
 
 	// CrawlDelay is stated in every robots.txt of the site that has rules, in seconds with up to
@@ -100,7 +100,7 @@ type Site struct {
 	// in Options.Sites.
 	Host string
 
-	// Image answers the images of the pages. It is required unless Images is 0.
+	// Image serves the images of the pages. It is required unless Images is 0.
 	Image Behaviour
 
 	// Images counts the images of a numbered page, each linked from this page only: /image/1 and
@@ -115,7 +115,7 @@ type Site struct {
 	// already. So each page adds four new ones, whatever its number, for long benchmarks.
 	KnownLinksOnly bool
 
-	// Fallback answers the request targets without content. Defaults to Status{Code: 404}.
+	// Fallback serves the request targets without content. Defaults to Status{Code: 404}.
 	Fallback Behaviour
 
 	// Pages counts the pages of the site besides its root. 0 is Options.Pages, -1 means no pages.
@@ -135,9 +135,9 @@ type Site struct {
 	// Robots is the kind of robots.txt. Defaults to RobotsAllow.
 	Robots RobotsFile
 
-	// RobotsTurns counts the answers of /robots.txt of the kind Robots, cacheable for one
-	// second; later answers disallow everything. 0 means all. It needs a kind that is a text
-	// without redirects.
+	// RobotsTurns counts the responses of /robots.txt of the kind Robots, cacheable for one second;
+	// later responses disallow everything. 0 means all. It needs a kind that is a text without
+	// redirects.
 	RobotsTurns int
 
 	// Subnet names a /24 that only the sites with the same name use, each with its own address, or

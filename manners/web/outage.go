@@ -50,7 +50,7 @@ func (o *outage) accept(l net.Listener) (net.Conn, error) {
 const fillTimeout = 100 * time.Millisecond
 
 // Disconnect cuts the network for new connections and for questions to the name server. Given hosts
-// limit it to these hosts. Begun answers are finished. Linux only.
+// limit it to these hosts. Begun responses are finished. Linux only.
 func (w *Web) Disconnect(hosts ...string) error {
 	w.outage.mu.Lock()
 	if w.outage.reconnected != nil {

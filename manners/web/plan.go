@@ -36,7 +36,7 @@ type role int
 const (
 	roleMain  role = iota
 	roleWWW        // redirects to main
-	roleRules      // only answers robots.txt, for RobotsOther
+	roleRules      // only serves robots.txt, for RobotsOther
 )
 
 type host struct {
@@ -217,7 +217,7 @@ func (p *Plan) split(rawURL string) (name, target string, ok bool) {
 }
 
 // robotsChain lists the canonical URLs from an origin's /robots.txt over its redirects to the
-// answer that counts.
+// response that counts.
 func (p *Plan) robotsChain(name string) []string {
 	h := p.hosts[name]
 	chain := []string{p.URL(name, robotsPath)}
@@ -243,7 +243,7 @@ func isRobots(target string) bool {
 	return target == robotsPath || strings.HasPrefix(target, "/r/")
 }
 
-// robots answers for /robots.txt and its hops; ok is false for a hop that does not exist.
+// robots serves /robots.txt and its hops; ok is false for a hop that does not exist.
 func (p *Plan) robots(h host, target string) (res resource, ok bool) {
 	s, kind := h.site, robotsFiles[h.site.Robots]
 	text := resource{behaviour: Healthy{}, robots: true}

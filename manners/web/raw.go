@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Raw answers with bytes that need not be HTTP, then closes the connection.
+// Raw responds with bytes that need not be HTTP, then closes the connection.
 type Raw struct {
 	// Text is sent first.
 	Text string
@@ -49,7 +49,7 @@ func (Raw) Truth() Truth { return Truth{} }
 
 const rawPage = "<!doctype html><title>Raw</title><p>Hello.</p>\n"
 
-// rawBehaviours returns answers that break HTTP/1.1 in one way each.
+// rawBehaviours returns responses that break HTTP/1.1 in one way each.
 func rawBehaviours() []Named {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	const html = ok + "Content-Type: text/html\r\n"

@@ -28,15 +28,15 @@ type Expected struct {
 	// Depth is the least number of links and redirects from a seed.
 	Depth int
 
-	// Optional is set if a crawl may leave the URL out. Its site never answers with a page, so that
-	// a crawler may have given it up; its robots.txt may be late or change; or only such pages link
-	// to it.
+	// Optional is set if a crawl may leave the URL out. Its site never responds with a page, so
+	// that a crawler may have abandoned it; its robots.txt may be late or change; or only such
+	// pages link to it.
 	Optional bool
 
 	// Robots is set if it is a robots.txt or a redirect on the way to one.
 	Robots bool
 
-	// Status is the final answer that the crawl has to get; 0 if a request is enough.
+	// Status is the final response that the crawl has to get; 0 if a request is enough.
 	Status int
 
 	URL string
@@ -172,7 +172,7 @@ func (s *site) optional(depth int) bool {
 	return depth > 0 && s.Behaviour.Truth().fails()
 }
 
-// fails reports whether a crawler has to count an answer as a failure of the whole site.
+// fails reports whether a crawler has to count a response as a failure of the whole site.
 func (t Truth) fails() bool {
 	switch t.Status {
 	case 0, http.StatusUnauthorized, http.StatusForbidden,

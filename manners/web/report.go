@@ -13,7 +13,7 @@ import (
 
 // Report holds the judgement of a crawl.
 type Report struct {
-	// Answered counts the requests with a complete answer.
+	// Answered counts the requests with a complete response.
 	Answered int
 
 	// Covered counts the fetched URLs among the Expected.
@@ -43,14 +43,14 @@ type Report struct {
 	// Missing are the expected URLs that were not fetched.
 	Missing []string
 
-	// Overshoot is the excess of the gaps over the delay. It counts gaps after a complete answer
+	// Overshoot is the excess of the gaps over the delay. It counts gaps after a complete response
 	// without an error. With a delay for addresses, it counts only domains with their own address.
 	Overshoot Distribution
 
-	// Pages counts the page requests with a complete answer.
+	// Pages counts the page requests with a complete response.
 	Pages int
 
-	// Refetched counts the 200 answers that were not the first of their URL.
+	// Refetched counts the 200 responses that were not the first of their URL.
 	Refetched int
 
 	// Requests counts all requests, and the connections without one.
@@ -60,7 +60,7 @@ type Report struct {
 	// the delay after this instant, negative for an early request.
 	RetryAfter Distribution
 
-	// RetryAfters counts such answers.
+	// RetryAfters counts such responses.
 	RetryAfters int
 
 	// Silent counts the connections without a request.
@@ -128,7 +128,7 @@ func (d Distribution) String() string {
 // Violations returns the violations, in order of time.
 func (r Report) Violations() []Violation { return r.violations }
 
-// PagesPerSecond returns the rate of answered pages.
+// PagesPerSecond returns the rate of pages with a complete response.
 func (r Report) PagesPerSecond() float64 {
 	if r.Duration <= 0 {
 		return 0

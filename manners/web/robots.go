@@ -29,20 +29,20 @@ const (
 	RobotsDeny RobotsFile = "deny"
 	// RobotsDisallow disallows /private/.
 	RobotsDisallow RobotsFile = "disallow"
-	// RobotsError answers 500; closed.
+	// RobotsError responds with 500; closed.
 	RobotsError RobotsFile = "500"
-	// RobotsForbidden answers 403: all allowed.
+	// RobotsForbidden responds with 403: all allowed.
 	RobotsForbidden RobotsFile = "403"
 	// RobotsHTML is a page instead, with status 200; closed.
 	RobotsHTML RobotsFile = "html"
-	// RobotsHang never answers; closed.
+	// RobotsHang never responds; closed.
 	RobotsHang RobotsFile = "hang"
 	// RobotsHuge is longer than 500 KiB, with the rule of RobotsDisallow among the last lines
 	// before this limit.
 	RobotsHuge RobotsFile = "huge"
 	// RobotsMany is a chain of six redirects, one more than a crawler follows; closed.
 	RobotsMany RobotsFile = "many"
-	// RobotsNone answers 404: all allowed.
+	// RobotsNone responds with 404: all allowed.
 	RobotsNone RobotsFile = "none"
 	// RobotsOther redirects to the RobotsDisallow of rules.<host>.
 	RobotsOther RobotsFile = "other"
@@ -52,11 +52,11 @@ const (
 	RobotsToken RobotsFile = "token"
 	// RobotsTokenDeny denies mosey everything and others nothing; closed.
 	RobotsTokenDeny RobotsFile = "token-deny"
-	// RobotsTooMany answers 429 with a Retry-After; closed.
+	// RobotsTooMany responds with 429 and a Retry-After; closed.
 	RobotsTooMany RobotsFile = "429"
-	// RobotsUnauthorized answers 401: all allowed.
+	// RobotsUnauthorized responds with 401: all allowed.
 	RobotsUnauthorized RobotsFile = "401"
-	// RobotsUnavailable answers 503; closed.
+	// RobotsUnavailable responds with 503; closed.
 	RobotsUnavailable RobotsFile = "503"
 	// RobotsWWW redirects to the RobotsDisallow of www.<host>.
 	RobotsWWW RobotsFile = "www"
@@ -73,7 +73,7 @@ const (
 	robotsLimit = 500 << 10 // RFC 9309 section 2.5
 )
 
-// robotsFile defines the answer of a kind and, by construction, its meaning for mosey.
+// robotsFile defines the response of a kind and, by construction, its meaning for mosey.
 type robotsFile struct {
 	allowed   func(target string) bool
 	behaviour Behaviour           // nil: the text
@@ -150,7 +150,7 @@ func RobotsFiles() []RobotsFile {
 	return kinds
 }
 
-// robotsText returns the n-th answer of a site's /robots.txt.
+// robotsText returns the n-th response of a site's /robots.txt.
 func (s *site) robotsText(n int) string {
 	if s.deniesAll(n) {
 		return robotsFiles[RobotsDeny].text(s.Site)
@@ -158,7 +158,7 @@ func (s *site) robotsText(n int) string {
 	return robotsFiles[s.Robots].text(s.Site)
 }
 
-// deniesAll reports whether the n-th answer disallows everything, see RobotsTurns.
+// deniesAll reports whether the n-th response disallows everything, see RobotsTurns.
 func (s *site) deniesAll(n int) bool { return s.RobotsTurns > 0 && n > s.RobotsTurns }
 
 // rules returns a text with the site's Crawl-delay in its last group.

@@ -212,11 +212,11 @@ func (w *Web) fail(err error) {
 	}
 }
 
-// settleTime bounds how long Log waits for answers that are being sent.
+// settleTime bounds how long Log waits for responses that are being sent.
 const settleTime = 100 * time.Millisecond
 
-// Log returns a copy of the requests so far, including those in flight. A client can have an answer
-// before the server knows that it was sent, so Log waits a moment for begun answers.
+// Log returns a copy of the requests so far, including those in flight. A client can have a
+// response before the server knows that it was sent, so Log waits a moment for begun responses.
 func (w *Web) Log() Log {
 	for deadline := time.Now().Add(settleTime); ; time.Sleep(time.Millisecond) {
 		log, answering := w.snapshot()
@@ -229,7 +229,7 @@ func (w *Web) Log() Log {
 
 func byStart(a, b Record) int { return cmp.Compare(a.Start, b.Start) }
 
-// snapshot also reports whether a request in flight has a begun answer.
+// snapshot also reports whether a request in flight has a begun response.
 func (w *Web) snapshot() (log Log, answering bool) {
 	w.mu.Lock()
 	live := slices.Collect(maps.Keys(w.live))
@@ -364,7 +364,7 @@ func (p *Plan) content(s *site, v *Visit, res resource) (contentType string, bod
 	return contentHTML, p.render(s, v.R.RequestURI, res)
 }
 
-// responseWriter notifies the connection of the head of the answer.
+// responseWriter notifies the connection of the head of the response.
 type responseWriter struct {
 	http.ResponseWriter
 	conn *conn

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// TrapShape names an endless space of pages. Each page is a function of its URL, answers with 200
+// TrapShape names an endless space of pages. Each page is a function of its URL, responds with 200
 // (except TrapRedirects) and leads to more; their texts are the same, or nearly so. The judge only
 // counts the pages, because a crawl need not fetch all and may fetch any.
 type TrapShape string

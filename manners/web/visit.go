@@ -14,7 +14,7 @@ const (
 	png         = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89"
 )
 
-// Visit is one request for a Behaviour to answer.
+// Visit is one request for a Behaviour to serve.
 type Visit struct {
 	// Attempt counts the requests for this URL, this one included.
 	Attempt int
@@ -28,7 +28,8 @@ type Visit struct {
 	// SiteVisit counts the requests to this site except for robots.txt, this one included.
 	SiteVisit int
 
-	// W answers. An http.ResponseController can hijack it for answers that are not HTTP.
+	// W writes the response. An http.ResponseController can hijack it for responses that are not
+	// HTTP.
 	W http.ResponseWriter
 
 	conn    *conn
@@ -71,7 +72,7 @@ func (v *Visit) Wait(d time.Duration) {
 // Secure reports whether the request came by https.
 func (v *Visit) Secure() bool { return v.conn.secure }
 
-// Abort closes the connection without completing the answer. It does not return.
+// Abort closes the connection without completing the response. It does not return.
 func (v *Visit) Abort() { panic(http.ErrAbortHandler) }
 
 // Reset closes the connection with a TCP reset. It does not return.
