@@ -105,7 +105,7 @@ func site(host string, paths map[string]web.Behaviour) web.Site {
 	return web.Site{Host: host, Pages: -1, Paths: paths, Plain: true, Robots: web.RobotsNone}
 }
 
-// linked is a site whose root links to the targets. Each target is a page. Its robots.txt responses
+// linked is a site whose root links to the targets. Each target is a page. Its robots.txt responds
 // as robots does, with 404 if robots is nil.
 func linked(host string, robots web.Behaviour, targets ...string) web.Site {
 	paths := map[string]web.Behaviour{"/": page{title: host, links: targets}}

@@ -48,7 +48,7 @@ type Config struct {
 	Jitter func() float64
 	// EvidenceTimeout is the wait of a failure for other results; 0 means 10 s. DoubtLimit bounds
 	// the time in which failures of an undecided target are withdrawn; 0 means 3 min, negative
-	// means that none is withdrawn.
+	// means no withdrawals.
 	EvidenceTimeout, DoubtLimit time.Duration
 }
 
@@ -179,7 +179,7 @@ type Failure struct {
 	WithdrawnTime time.Duration
 	// ReachedBefore is set if stored facts show that it was reached, and not at fault since.
 	ReachedBefore bool
-	// Connected is set if a connection went silent. Only a certain outage spares such a target.
+	// Connected is set if a connection went silent. Only a certain outage withdraws such a failure.
 	Connected bool
 }
 

@@ -1,13 +1,13 @@
-// Package rank computes the worth of domains and pages from the links to them.
+// Package rank scores domains and pages from the links to them.
 //
-// The worth of a domain is its PageRank in the graph of registered domains (Page, Brin, Motwani and
-// Winograd, "The PageRank Citation Ranking", 1999). Each domain shares its worth equally among its
-// linked domains, however many links and hosts it has. A farm of subdomains, or a link in the
-// footer of every page, thus counts once. A domain's share for another domain passes to its linked
-// pages there, in equal parts.
+// The score of a domain derives from its PageRank in the graph of registered domains (Page, Brin,
+// Motwani and Winograd, "The PageRank Citation Ranking", 1999). Each domain shares its PageRank
+// equally among its linked domains, however many links and hosts it has. A farm of subdomains, or a
+// link in the footer of every page, thus counts once. A domain's share for another domain passes to
+// its linked pages there, in equal parts.
 //
 // Scores are from 0 to 1, and comparable over time and between graphs of any size. A domain without
-// inlinks has 0. Each further 0.2 means ten times the worth.
+// inlinks has 0. Each further 0.2 means ten times the PageRank.
 package rank
 
 import (
@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// damping is the share of its score that a domain passes on. All domains share the rest.
+	// damping is the share of its PageRank that a domain passes on. All domains share the rest.
 	damping = 0.85
-	// The iteration ends after maxRounds rounds, or if a round changes less than minChange of
-	// the worth.
+	// The iteration ends after maxRounds rounds, or if a round changes less than minChange of the
+	// PageRank.
 	maxRounds = 100
 	minChange = 1e-6
 	// decades is the number of factors of ten in a score of 1.
@@ -132,7 +132,7 @@ func pairsOf(edges []edge) []pair {
 	return pairs
 }
 
-// iterate returns the score of each node, and of a node without links to it. The mean is 1.
+// iterate returns the PageRank of each node, and of a node without links to it. The mean is 1.
 func iterate(pairs []pair, nodes int) (scores []float64, minScore float64, rounds int) {
 	scores, next := make([]float64, nodes), make([]float64, nodes)
 	linking := make([]bool, nodes)
@@ -145,7 +145,7 @@ func iterate(pairs []pair, nodes int) (scores []float64, minScore float64, round
 	minScore = 1
 	for rounds < maxRounds {
 		rounds++
-		var danglingScore float64 // the score of domains without links to others, which all domains share
+		var danglingScore float64 // the PageRank of domains without links, shared by all domains
 		for i, w := range scores {
 			if !linking[i] {
 				danglingScore += w

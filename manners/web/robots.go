@@ -21,7 +21,7 @@ const (
 	// RobotsBinary is 4 KiB of binary; closed.
 	RobotsBinary RobotsFile = "binary"
 	// RobotsChain is RobotsDisallow behind the five redirects that RFC 9309 section 2.3.1.2
-	// requires of a crawler to follow.
+	// requires a crawler to follow.
 	RobotsChain RobotsFile = "chain"
 	// RobotsCrawlDelay allows everything, with the site's Crawl-delay.
 	RobotsCrawlDelay RobotsFile = "crawl-delay"

@@ -23,10 +23,10 @@
 //   - Bytes and objects in Go are runtime.MemStats of a process with the worker's part alone.
 //   - Temporal's events are from five domains with 20 pages each, one page an activity.
 //
-// All else is fixed. Ten domains run in step (Store.SetLockstep): a transaction begins or
-// records ten attempts. Autovacuum, checkpoints and whole blocks in the log are off. Postgres has
-// no statistics, as at the start of a crawl. Go's garbage collection is off, because it empties
-// buffer pools. Two runs differ by less than 2 %, and the bytes in Go by up to 7 %. The budget is
-// for the Postgres version in the file; others only check growth. The cost of domains that start or
-// wait is not counted.
+// All else is fixed. Ten domains run in step (Store.SetLockstep): a transaction begins or records
+// ten attempts. Autovacuum, checkpoints and whole blocks in the log are off. Postgres has no
+// statistics, as at the start of a crawl. Go's garbage collection is off, because it empties buffer
+// pools. Two runs differ by less than 2 %, and the bytes in Go by up to 7 %. The budget is for the
+// Postgres version in the file; others only check growth. The cost of domains that start or wait is
+// not counted.
 package cost
