@@ -28,13 +28,13 @@ type RunStore interface {
 // RunWork reads the pending work of runs and claims their domains.
 type RunWork interface {
 	ExpireClaims(ctx context.Context) (int, error)
-	ClaimDomains(ctx context.Context, runID int64, most int) ([]string, error)
+	ClaimDomains(ctx context.Context, runID int64, limit int) ([]string, error)
 	ClaimedDomains(ctx context.Context, runID int64) ([]string, error)
-	ActivityUpTo(ctx context.Context, runID int64, most int) (crawl.Activity, error)
+	ActivityUpTo(ctx context.Context, runID int64, limit int) (crawl.Activity, error)
 	MarkRunCrowded(ctx context.Context, runID int64, full bool) error
 	UpdateSpentBudget(ctx context.Context, runID int64, maxTime time.Duration) (crawl.Budget, error)
 	NextDue(ctx context.Context, runID int64) (due, now time.Time, err error)
-	RecordRunCheck(ctx context.Context, runID int64, opens time.Time) error
+	RecordRunCheck(ctx context.Context, runID int64, windowOpensAt time.Time) error
 	RemainingWork(ctx context.Context, runID int64) (crawl.RemainingWork, error)
 }
 

@@ -21,10 +21,10 @@ import (
 // PageStore reads and writes the frontier.
 type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Facts, error)
-	Pending(ctx context.Context, domain string, runs []int64, most int) (int64, error)
-	DeferOrigin(ctx context.Context, domain, origin string, until time.Time, bare bool) (int64, error)
+	Pending(ctx context.Context, domain string, runs []int64, limit int) (int64, error)
+	DeferOrigin(ctx context.Context, domain, origin string, until time.Time, schemeless bool) (int64, error)
 	ExpireRobots(ctx context.Context, origin string) error
-	RenewClaim(ctx context.Context, domain string, span time.Duration) error
+	RenewClaim(ctx context.Context, domain string, duration time.Duration) error
 }
 
 // FetchPagesInput requests one batch of a domain's pages.
@@ -247,16 +247,16 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 }
 
 // makeRequest makes a request; x is nil if no request was made.
-func (b *batch) makeRequest(ctx context.Context, f decide.Facts, d decide.Decision, makeRequest request.Request) (x *request.Exchange, next batchAction, err error) {
-	makeRequest.Start.Domain, makeRequest.Start.Queued = b.in.Domain, b.in.Queued
-	makeRequest.Pace, makeRequest.Health, makeRequest.Run, makeRequest.Probe = d.Pace, f.Domain.Health, *d.Run, true
-	makeRequest.Now, makeRequest.WithdrawnTime, makeRequest.ReachedRecently = f.Now, f.UnreachableFor(), f.LastRequestSucceeded()
-	res, err := b.requests.Do(ctx, makeRequest)
+func (b *batch) makeRequest(ctx context.Context, f decide.Facts, d decide.Decision, req request.Request) (x *request.Exchange, next batchAction, err error) {
+	req.Start.Domain, req.Start.Queued = b.in.Domain, b.in.Queued
+	req.Pace, req.Health, req.Run, req.Probe = d.Pace, f.Domain.Health, *d.Run, true
+	req.Now, req.WithdrawnTime, req.ReachedRecently = f.Now, f.UnreachableFor(), f.LastRequestSucceeded()
+	res, err := b.requests.Do(ctx, req)
 	switch {
 	case err != nil:
 		return nil, actionEnd, err
 	case res.Refused != nil:
-		if _, err := b.deferRefusedDomain(ctx, f.Facts, makeRequest.URL.Host(), *res.Refused); err != nil {
+		if _, err := b.deferRefusedDomain(ctx, f.Facts, req.URL.Host(), *res.Refused); err != nil {
 			return nil, actionEnd, err
 		}
 		// The next step defers the domain.
@@ -269,7 +269,7 @@ func (b *batch) makeRequest(ctx context.Context, f decide.Facts, d decide.Decisi
 	b.in.Queued = false
 	b.applyRecord(res.Recorded, res.Exchange.Attempt.Outcome)
 	b.countRequest()
-	b.setSummary(d, makeRequest, res)
+	b.setSummary(d, req, res)
 	normal, _ := politeness.Delay(d.Pace.Waits)
 	b.res.Backoff = settings.Duration(politeness.Penalty(
 		time.Duration(b.facts.Domain.Health.Penalty), politeness.FailureServer, false, normal, 0))

@@ -17,13 +17,13 @@ import (
 
 // RecrawlStore makes pages of runs pending again.
 type RecrawlStore interface {
-	RecrawlDue(ctx context.Context, runID int64, most int) (int, error)
+	RecrawlDue(ctx context.Context, runID int64, limit int) (int, error)
 	PlanRecrawl(
 		ctx context.Context, domain string,
-		plan func(histories []json.RawMessage, least time.Duration, kept crawl.DomainRecrawl) (json.RawMessage, error),
+		plan func(histories []json.RawMessage, minDelay time.Duration, current crawl.DomainRecrawl) (json.RawMessage, error),
 	) error
-	RecrawlOlder(ctx context.Context, of crawl.RecrawlSelection, from crawl.RecrawlProgress, told func(crawl.RecrawlProgress)) error
-	RefreshRun(ctx context.Context, of crawl.Run, name, by string, only settings.RefreshKind, own settings.Settings) (crawl.Run, error)
+	RecrawlOlder(ctx context.Context, selection crawl.RecrawlSelection, from crawl.RecrawlProgress, onProgress func(crawl.RecrawlProgress)) error
+	RefreshRun(ctx context.Context, source crawl.Run, name, by string, kind settings.RefreshKind, changes settings.Settings) (crawl.Run, error)
 	ScheduleRevisits(
 		ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
 	) (done bool, err error)

@@ -20,9 +20,9 @@ import (
 type SeedStore interface {
 	AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error)
 	StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.StoreResult, error)
-	StagedSeeds(ctx context.Context, runID int64, most int) ([]crawl.StagedSeed, error)
+	StagedSeeds(ctx context.Context, runID int64, limit int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
-	OpenSeeds(ctx context.Context, runID, after int64, most int) ([]crawl.SeedCrawl, error)
+	OpenSeeds(ctx context.Context, runID, after int64, limit int) ([]crawl.SeedCrawl, error)
 }
 
 // StoreSeedsInput requests to store the given seeds, and the seeds that a command line has staged.

@@ -25,7 +25,7 @@ const (
 type RankStore interface {
 	CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error
 	StoreDomainRanks(ctx context.Context, ranks []crawl.RankedDomain) (changed int, err error)
-	DropDomainRanks(ctx context.Context, known func(domain string) bool) (dropped int, err error)
+	DropDomainRanks(ctx context.Context, isKnown func(domain string) bool) (dropped int, err error)
 	StorePageRanks(ctx context.Context, ranks crawl.PageRanks) (changed, moved int, err error)
 	Anchors(ctx context.Context, ranks crawl.PageRanks) ([]crawl.Anchors, error)
 	StoreAnchors(ctx context.Context, terms []crawl.AnchorTerms) (changed int, err error)

@@ -38,9 +38,9 @@ const (
 // Store stores the waiting terms; *db.Store is one.
 type Store interface {
 	KeywordsWake() <-chan struct{}
-	WriteKeywords(ctx context.Context, after int64, most int) (last int64, n int, err error)
+	WriteKeywords(ctx context.Context, after int64, limit int) (last int64, n int, err error)
 	AbandonKeywords(ctx context.Context, after int64) (int64, error)
-	KeywordsWaiting(ctx context.Context, most int) (int, error)
+	KeywordsWaiting(ctx context.Context, limit int) (int, error)
 	MergeIndex(ctx context.Context, large bool) (bool, error)
 }
 

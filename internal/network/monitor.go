@@ -316,15 +316,15 @@ func (m *Monitor) judge(f Failure, since time.Time, timedOut bool) verdict {
 }
 
 // otherNames reports whether other names resolved after since, or else whether known names failed.
-func (m *Monitor) otherNames(except string, since time.Time) (otherNames, missed bool) {
+func (m *Monitor) otherNames(except string, since time.Time) (resolved, missed bool) {
 	for k, t := range m.states[byName].targets {
 		if k == except {
 			continue
 		}
-		otherNames = otherNames || t.reached.After(since)
+		resolved = resolved || t.reached.After(since)
 		missed = missed || t.lost() && t.failed.After(since)
 	}
-	return otherNames, missed && !otherNames
+	return resolved, missed && !resolved
 }
 
 func (m *Monitor) markAtFault(s *kindState, key string) {

@@ -29,7 +29,7 @@ type Store interface {
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
 	// HintRecrawl updates by hint the next visits of a run's pages that have changed.
 	HintRecrawl(
-		ctx context.Context, runID int64, told []crawl.ChangeNotice,
+		ctx context.Context, runID int64, notices []crawl.ChangeNotice,
 		hint func(history json.RawMessage, fetched time.Time) (json.RawMessage, time.Time, error),
 	) error
 }

@@ -34,18 +34,18 @@ type CountStore interface {
 	Runs(ctx context.Context) ([]crawl.Run, error)
 	Run(ctx context.Context, name string) (crawl.Run, error)
 	Progress(ctx context.Context, run crawl.Run) (report.Progress, error)
-	RunReport(ctx context.Context, run crawl.Run, most int) (report.Run, error)
+	RunReport(ctx context.Context, run crawl.Run, limit int) (report.Run, error)
 	Domains(ctx context.Context, q report.DomainQuery) ([]report.DomainListing, error)
 }
 
 // DomainStore reads domains and their pages.
 type DomainStore interface {
 	DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, about int64, err error)
-	DomainHistory(ctx context.Context, domain string, most int) (report.DomainHistory, error)
+	DomainHistory(ctx context.Context, domain string, limit int) (report.DomainHistory, error)
 	// History returns the latest attempts, the newest first. Its filters are optional.
-	History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, most int) ([]report.Attempt, error)
+	History(ctx context.Context, domain string, outcome crawl.Outcome, since time.Time, limit int) ([]report.Attempt, error)
 	RobotsText(ctx context.Context, origin string, version int64) (crawl.RobotsText, error)
-	PageLinks(ctx context.Context, domain, url string, most int) (report.PageLinks, error)
+	PageLinks(ctx context.Context, domain, url string, limit int) (report.PageLinks, error)
 }
 
 // ImageStore reads images.
@@ -53,8 +53,8 @@ type ImageStore interface {
 	Images(ctx context.Context, f report.ImageFilter) ([]report.ImageRow, error)
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
 	ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error)
-	SimilarImages(ctx context.Context, to crawl.ImageContent, distance, most int) ([]report.SimilarImage, error)
-	ImageCopies(ctx context.Context, alike bool, most int) ([]report.ImageCopies, error)
+	SimilarImages(ctx context.Context, to crawl.ImageContent, distance, limit int) ([]report.SimilarImage, error)
+	ImageCopies(ctx context.Context, alike bool, limit int) ([]report.ImageCopies, error)
 }
 
 // Config configures a Server.

@@ -16,8 +16,8 @@ const scanBatch = 64
 
 // Scanner reads whole segments.
 type Scanner interface {
-	// Scan returns up to most chunks of a kind after a key, in the order of their keys.
-	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
+	// Scan returns up to limit chunks of a kind after a key, in the order of their keys.
+	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, limit int) ([]crawl.Chunk, error)
 	// Chunks returns the data of chunks.
 	Chunks(ctx context.Context, refs []crawl.ChunkRef) ([][]byte, error)
 	// Scores returns the worth of pages, and their versions in the index, or 0 for unknown pages.

@@ -173,7 +173,7 @@ func (s *Search) PagesWith(key string) int { return s.stats.pageCounts[key] }
 // View is a consistent snapshot of the index and its pages.
 type View interface {
 	Source
-	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, most int) ([]crawl.Chunk, error)
+	Scan(ctx context.Context, segment int64, kind crawl.ChunkKind, after []byte, limit int) ([]crawl.Chunk, error)
 	Segments(ctx context.Context) ([]crawl.Segment, error)
 	// Stems returns the stems of terms by Postgres' dictionaries, each by a text search
 	// configuration. The list of a stop word is empty.

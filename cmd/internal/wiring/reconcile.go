@@ -90,12 +90,12 @@ func (r *reconciler) repairRevisits(ctx context.Context) error {
 }
 
 // acquireLead renews or tries to acquire the right to reconcile.
-func (r *reconciler) acquireLead(ctx context.Context, acquireLead *db.Leadership) (*db.Leadership, error) {
-	if acquireLead != nil {
-		if acquireLead.IsHeld(ctx) {
-			return acquireLead, nil
+func (r *reconciler) acquireLead(ctx context.Context, lead *db.Leadership) (*db.Leadership, error) {
+	if lead != nil {
+		if lead.IsHeld(ctx) {
+			return lead, nil
 		}
-		acquireLead.Release()
+		lead.Release()
 	}
 	return r.store.AcquireLeadership(ctx)
 }

@@ -161,13 +161,13 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	return nil
 }
 
-func (t *taker) ownBackups(names []string) (ownBackups []string) {
+func (t *taker) ownBackups(names []string) (own []string) {
 	for _, name := range names {
 		if shortIdentity(name) == shortIdentity(backupName(t.m.StartedAt, t.m.Database)) {
-			ownBackups = append(ownBackups, name)
+			own = append(own, name)
 		}
 	}
-	return ownBackups
+	return own
 }
 
 // storeTemporal adds the state of Temporal, some seconds newer than the database. The rows decide:

@@ -29,13 +29,13 @@ type notifier struct {
 	temporal func(ctx context.Context, fn func(workflows.Starter) error) error
 }
 
-func (t notifier) notifyDomain(ctx context.Context, notifyDomain string) error {
-	runs, err := t.store.DomainRuns(ctx, notifyDomain)
+func (t notifier) notifyDomain(ctx context.Context, domain string) error {
+	runs, err := t.store.DomainRuns(ctx, domain)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
 	return t.temporal(ctx, func(starter workflows.Starter) error {
-		if err := starter.WakeDomain(ctx, notifyDomain); err != nil {
+		if err := starter.WakeDomain(ctx, domain); err != nil {
 			return err
 		}
 		for _, run := range runs {
@@ -48,22 +48,22 @@ func (t notifier) notifyDomain(ctx context.Context, notifyDomain string) error {
 }
 
 // notifyRun makes a run's dispatcher check it now; with wake its sleeping domains decide again.
-func (t notifier) notifyRun(ctx context.Context, notifyRun crawl.Run, wake bool) error {
-	if notifyRun.Status == crawl.RunDone {
+func (t notifier) notifyRun(ctx context.Context, run crawl.Run, wake bool) error {
+	if run.Status == crawl.RunDone {
 		return nil
 	}
 	return t.temporal(ctx, func(starter workflows.Starter) error {
-		if err := starter.StartCrawl(ctx, notifyRun.Name); err != nil || !wake {
+		if err := starter.StartCrawl(ctx, run.Name); err != nil || !wake {
 			return err
 		}
-		claimed, err := t.store.ClaimedDomains(ctx, notifyRun.ID)
+		claimed, err := t.store.ClaimedDomains(ctx, run.ID)
 		if err != nil {
 			return err
 		}
 		var group errgroup.Group
 		group.SetLimit(maxParallelWakes)
 		for _, d := range claimed {
-			group.Go(func() error { return starter.StartDomain(ctx, d, notifyRun.Name, *notifyRun.Settings.PagesPerActivity) })
+			group.Go(func() error { return starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity) })
 		}
 		return group.Wait()
 	})
