@@ -8,7 +8,6 @@ var imagesNumbers = numbersOf{
 		{"have at most [300 bytes].", "internal/extract.MaxImageTextBytes"},
 		{"pHashes differ in at most [8 bits] (", "crawl/report.ImageDistanceMax"},
 		{"decoding, all in a process | [320 MB], estimated", "internal/picture/picture.go: limits.MaxMemory = 320_000_000"},
-		{"body of more than [64 KiB] |", "internal/fetch.unsharedBodyBytes"},
 		{"are read up to [1 MiB] each", "internal/picture.sectionBytesMax"},
 		{"The worker tries after [five seconds], then", "internal/read.minCheckInterval"},
 		{"are an error at once, or after [10 seconds] if", "internal/imagestore.openTimeout"},

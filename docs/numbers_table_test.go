@@ -209,7 +209,7 @@ var operationsNumbers = numbersOf{
 		{"comes last for [ten minutes].", "internal/request.brokenTTL"},
 	},
 	other: map[string]string{
-		"code 0 at most [5 seconds] after": follows, "Kubernetes allows [30 seconds].": anothers,
+		"code 0 at most [5 seconds] after":  follows,
 		"effect within some [ten seconds].": follows, "renews its share every [five seconds].": follows, "and [20 seconds], because its requests": follows,
 		"A pod has [30 seconds] to end": anothers,
 		"each: [1.3 GB]. The":           follows, "requested again, every [30 seconds] at most": follows,
