@@ -230,7 +230,8 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 		return b.recordSkipped(ctx, decide.ClosingAttempt(d, b.in.Domain, time.Now()))
 	}
 	x, next, err := b.makeRequest(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
-	if err == nil && x != nil && (x.FailureClass == politeness.FailureOrigin || decide.ShouldRefetchRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
+	if err == nil && x != nil &&
+		(x.FailureClass == politeness.FailureOrigin || decide.ShouldRefetchRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
 		// If its robots.txt fails too, the origin's pages are deferred.
 		if err := b.store.ExpireRobots(ctx, u.Origin()); err != nil {
 			return actionEnd, err
@@ -247,7 +248,9 @@ func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) 
 }
 
 // makeRequest makes a request; x is nil if no request was made.
-func (b *batch) makeRequest(ctx context.Context, f decide.Facts, d decide.Decision, req request.Request) (x *request.Exchange, next batchAction, err error) {
+func (b *batch) makeRequest(
+	ctx context.Context, f decide.Facts, d decide.Decision, req request.Request,
+) (x *request.Exchange, next batchAction, err error) {
 	req.Start.Domain, req.Start.Queued = b.in.Domain, b.in.Queued
 	req.Pace, req.Health, req.Run, req.Probe = d.Pace, f.Domain.Health, *d.Run, true
 	req.Now, req.WithdrawnTime, req.ReachedRecently = f.Now, f.UnreachableFor(), f.LastRequestSucceeded()

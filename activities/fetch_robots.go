@@ -208,7 +208,8 @@ func (f *originFetch) makeRequest(ctx context.Context) (FetchRobotsResult, error
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain obeys the stricter of both domains' delays.
-		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.requestedFacts)), Health: health, Run: f.Run, Now: f.Facts.Now, WithdrawnTime: takenBackFor,
+		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.requestedFacts)), Health: health, Run: f.Run, Now: f.Facts.Now,
+		WithdrawnTime: takenBackFor,
 		// An old robots.txt proves little about the present.
 		ReachedRecently: f.requestedDomain == f.Domain && f.IsRecent() && f.Facts.LastRequestSucceeded(),
 		StillWanted: func(ctx context.Context) (bool, error) {
@@ -305,7 +306,8 @@ func (f *originFetch) unreadResult(u read.RobotsFailure, reason string) (FetchRo
 	}
 	// The stored copy holds until then.
 	return f.repeatAfter(u.Wait, reasons.Robots, false), &siteFailure{wait: u.Wait, message: fmt.Sprintf(
-		"%s/robots.txt: attempt %d of %d failed: %s; retry in %s", f.Name, u.Failures, decide.RobotsAttempts, reason, u.Wait.Round(time.Millisecond),
+		"%s/robots.txt: attempt %d of %d failed: %s; retry in %s", f.Name, u.Failures, decide.RobotsAttempts, reason,
+		u.Wait.Round(time.Millisecond),
 	)}
 }
 
@@ -321,7 +323,10 @@ func (f *originFetch) resultOf(r crawl.Robots) FetchRobotsResult {
 // rule. A robots.txt that redirects to such a host is unreachable.
 func (f *originFetch) handleRefusal(ctx context.Context, r crawl.Refusal) (FetchRobotsResult, error) {
 	if f.requestedDomain != f.Domain {
-		return f.storeUnrequested(ctx, fmt.Sprintf("redirects to %s, whose address %s is %s", f.requestedDomain, r.Addr, cmp.Or(r.ListControl.ListLabel(), "not public")))
+		return f.storeUnrequested(
+			ctx,
+			fmt.Sprintf("redirects to %s, whose address %s is %s", f.requestedDomain, r.Addr, cmp.Or(r.ListControl.ListLabel(), "not public")),
+		)
 	}
 	d, err := f.deferRefusedDomain(ctx, f.Facts, f.URL.Host(), r)
 	return FetchRobotsResult{Done: true, Detail: d.Explanation}, err

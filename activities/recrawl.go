@@ -22,7 +22,10 @@ type RecrawlStore interface {
 		ctx context.Context, domain string,
 		plan func(histories []json.RawMessage, minDelay time.Duration, current crawl.DomainRecrawl) (json.RawMessage, error),
 	) error
-	RecrawlOlder(ctx context.Context, selection crawl.RecrawlSelection, from crawl.RecrawlProgress, onProgress func(crawl.RecrawlProgress)) error
+	RecrawlOlder(
+		ctx context.Context, selection crawl.RecrawlSelection, from crawl.RecrawlProgress,
+		onProgress func(crawl.RecrawlProgress),
+	) error
 	RefreshRun(ctx context.Context, source crawl.Run, name, by string, kind settings.RefreshKind, changes settings.Settings) (crawl.Run, error)
 	ScheduleRevisits(
 		ctx context.Context, runID int64, due func(history json.RawMessage, fetched time.Time) (time.Time, error),
@@ -126,7 +129,9 @@ func (a *Activities) Recrawl(ctx context.Context, in RecrawlInput) (RecrawlResul
 	if err != nil {
 		return res, err
 	}
-	selection := crawl.RecrawlSelection{RunID: run.ID, IntoID: into.ID, Domain: in.Domain, Before: progress.Before, RefreshKind: in.RefreshKind}
+	selection := crawl.RecrawlSelection{
+		RunID: run.ID, IntoID: into.ID, Domain: in.Domain, Before: progress.Before, RefreshKind: in.RefreshKind,
+	}
 	ctx, cancel := untilStop(ctx)
 	defer cancel()
 	err = a.store.RecrawlOlder(ctx, selection, progress.RecrawlProgress, func(p crawl.RecrawlProgress) {

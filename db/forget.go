@@ -37,7 +37,10 @@ func (s *Store) UnfinishedForgets(ctx context.Context, limit int) ([]report.Eras
 }
 
 func forgotten(r dbsqlc.DomainErasure) report.ErasureRequest {
-	return report.ErasureRequest{Domain: r.Domain, RequestedAt: r.RequestedAt, RequestedBy: r.RequestedBy, Reason: r.Reason, DoneAt: valueOf(r.DoneAt)}
+	return report.ErasureRequest{
+		Domain: r.Domain, RequestedAt: r.RequestedAt, RequestedBy: r.RequestedBy, Reason: r.Reason,
+		DoneAt: valueOf(r.DoneAt),
+	}
 }
 
 // InFlight returns the end of the lease of a request to a domain, and of its claim; zero means no

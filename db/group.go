@@ -53,7 +53,10 @@ type groups[R any] struct {
 func newGroups[R any](
 	takeGroup func(context.Context, []byte) (map[int]R, error), takeOne func(context.Context, []byte) (R, error),
 ) *groups[R] {
-	return &groups[R]{takeGroup: takeGroup, takeOne: takeOne, maxSize: maxGroupSize, wake: make(chan struct{}, 1), onGroup: func(GroupStats) {}}
+	return &groups[R]{
+		takeGroup: takeGroup, takeOne: takeOne, maxSize: maxGroupSize, wake: make(chan struct{}, 1),
+		onGroup: func(GroupStats) {},
+	}
 }
 
 // byPosition returns the results of a group by their positions from 1.

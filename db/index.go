@@ -129,7 +129,9 @@ func (s *Store) ForgetIndexed(ctx context.Context, domain string, onProgress fun
 	return written, free, err
 }
 
-func (s *Store) forgetIndexed(ctx context.Context, conn *pgxpool.Conn, domain string, onProgress func(done, all int)) (written int, err error) {
+func (s *Store) forgetIndexed(
+	ctx context.Context, conn *pgxpool.Conn, domain string, onProgress func(done, all int),
+) (written int, err error) {
 	q := dbsqlc.New(conn)
 	for _, large := range []bool{false, true} { // chunks of merges that were killed
 		if err := q.IndexMergesDrop(ctx, large); err != nil {

@@ -40,7 +40,8 @@ func (s *Store) RecrawlOlder(
 	ctx context.Context, selection crawl.RecrawlSelection, from crawl.RecrawlProgress, onProgress func(crawl.RecrawlProgress),
 ) error {
 	p := dbsqlc.RecrawlsOlderParams{
-		RunID: selection.RunID, IntoID: selection.IntoID, Domain: valueOrNil(selection.Domain), Before: selection.Before, After: from.Page, Max: recrawlChunk,
+		RunID: selection.RunID, IntoID: selection.IntoID, Domain: valueOrNil(selection.Domain), Before: selection.Before,
+		After: from.Page, Max: recrawlChunk,
 		Pages: selection.RefreshKind != settings.RefreshImages, Images: selection.RefreshKind != settings.RefreshPages,
 	}
 	for {

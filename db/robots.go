@@ -20,7 +20,8 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 		Sitemaps: row.Sitemaps, Reason: row.Reason, StatusCode: int16Of(row.StatusCode),
 		ETag: valueOf(row.Etag), LastModified: valueOf(row.LastModified), Failed: row.FailingMs > 0,
 		Failing: fromMS(row.FailingMs), Age: fromMS(row.AgeMs), Lifetime: crawl.MillisOf(row.FreshMs),
-		Failures: int(row.Failures), UnansweredCount: int(row.UnansweredCount), Version: row.Version, FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
+		Failures: int(row.Failures), UnansweredCount: int(row.UnansweredCount), Version: row.Version,
+		FetchedAt: row.FetchedAt, ExpiresAt: row.ExpiresAt,
 	}
 	if row.Tdm != "" {
 		r.TDM = json.RawMessage(row.Tdm)

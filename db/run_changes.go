@@ -197,7 +197,9 @@ func (s *Store) RunChanges(ctx context.Context, runID int64, limit int) ([]crawl
 		changes[i] = crawl.RunChange{
 			Action: crawl.RunAction(r.Kind), Reason: r.Reason, Until: valueOf(r.Until), SetBy: r.SetBy, SetAt: r.SetAt,
 		}
-		if err := errors.Join(unmarshalNullable(r.OldValue, &changes[i].OldValues), unmarshalNullable(r.Value, &changes[i].NewValues)); err != nil {
+		if err := errors.Join(
+			unmarshalNullable(r.OldValue, &changes[i].OldValues), unmarshalNullable(r.Value, &changes[i].NewValues),
+		); err != nil {
 			return nil, fmt.Errorf("read changes of a run: %w", err)
 		}
 	}

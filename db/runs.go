@@ -323,6 +323,7 @@ func (s *Store) run(row dbsqlc.CrawlRun, err error) (crawl.Run, error) {
 		ID: row.ID, Name: row.Name, Status: crawl.RunStatus(row.Status), Reason: row.StatusReason,
 		StartedAt: row.StartedAt, FinishedAt: valueOf(row.FinishedAt), PausedUntil: valueOf(row.PausedUntil),
 		BeganAt: valueOf(row.BeganAt), CheckedAt: valueOf(row.LastPollAt), WindowOpensAt: valueOf(row.OpensAt),
-		HasWaitingDomains: row.HasWaitingDomains, PagesStarted: row.PagesStarted, SpentBudget: crawl.Budget(row.SpentBudget), Widening: row.Widening != nil, Settings: set,
+		HasWaitingDomains: row.HasWaitingDomains, PagesStarted: row.PagesStarted,
+		SpentBudget: crawl.Budget(row.SpentBudget), Widening: row.Widening != nil, Settings: set,
 	}, nil
 }

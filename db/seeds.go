@@ -114,7 +114,9 @@ func (s *Store) UnstageSeeds(ctx context.Context, runID, lastID int64) error {
 
 // OpenSeeds returns at most limit seeds of a run without an attempt, after a crawl.
 func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, limit int) ([]crawl.SeedCrawl, error) {
-	rows, err := s.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{RunID: runID, After: after, Max: int32(limit)}) //nolint:gosec // a constant
+	rows, err := s.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{
+		RunID: runID, After: after, Max: int32(limit), //nolint:gosec // a constant
+	})
 	if err != nil {
 		return nil, translate("read seeds", err)
 	}

@@ -23,7 +23,8 @@ func (s *Store) StartWorker(ctx context.Context, w crawl.Worker) (int32, error) 
 // RenewShare stores the state of a worker, and returns its share of the fleet's limit.
 func (s *Store) RenewShare(ctx context.Context, id int32, u crawl.WorkerUse) (crawl.WorkerShare, error) {
 	r, err := s.q.WorkerRenew(ctx, dbsqlc.WorkerRenewParams{
-		ID: id, RenewalCount: u.CallCount, InFlight: int32(u.InFlight), PermitsHeld: int32(u.MaxInFlight), Demand: int32(u.Demand), //nolint:gosec // of one process
+		ID: id, RenewalCount: u.CallCount, InFlight: int32(u.InFlight), //nolint:gosec // of one process
+		PermitsHeld: int32(u.MaxInFlight), Demand: int32(u.Demand), //nolint:gosec // of one process
 	})
 	if err == nil && r.Share < 0 {
 		err = crawl.ErrNotFound
@@ -43,7 +44,9 @@ func (s *Store) StopWorker(ctx context.Context, id int32) error {
 // the latest first. includeStopped adds stopped and lost workers.
 func (s *Store) Fleet(ctx context.Context, includeStopped bool, limit int) (f report.Fleet, err error) {
 	l, err := s.q.FleetLimit(ctx)
-	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{IncludeStopped: includeStopped, Max: int32(limit)}) //nolint:gosec // the caller bounds it
+	rows, err2 := s.q.WorkerList(ctx, dbsqlc.WorkerListParams{
+		IncludeStopped: includeStopped, Max: int32(limit), //nolint:gosec // the caller bounds it
+	})
 	if err := errors.Join(err, err2); err != nil {
 		return f, translate("read the workers", err)
 	}
@@ -56,7 +59,8 @@ func (s *Store) Fleet(ctx context.Context, includeStopped bool, limit int) (f re
 		f.Workers[i] = report.Worker{
 			ID: r.ID, Identity: r.Identity, Host: r.Host, Version: r.Version, BuildID: r.BuildID, Role: r.Role, MaxFetches: int(r.MaxFetches),
 			StartedAt: r.StartedAt, SeenAt: r.SeenAt, StoppedAt: valueOf(r.StoppedAt), Lost: r.Lost,
-			InFlight: int(r.InFlight), Demand: int(r.Demand), Share: int(r.Share), MaxInFlight: int(r.PermitsHeld), HasLease: r.Leased, CountsAgainstLimit: r.CountsAgainstLimit,
+			InFlight: int(r.InFlight), Demand: int(r.Demand), Share: int(r.Share), MaxInFlight: int(r.PermitsHeld),
+			HasLease: r.Leased, CountsAgainstLimit: r.CountsAgainstLimit,
 		}
 	}
 	return f, nil

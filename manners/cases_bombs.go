@@ -49,7 +49,8 @@ func bombCases() []Case {
 	}, {
 		id: "bomb-10gb", title: "Survives 10 GiB of zeros in gzip", description: "10 GiB of zeros in gzip", answer: serveFunc(tenGiB),
 	}, {
-		id: "bomb-robots", title: "Survives a compression bomb as robots.txt", description: "256 MiB of zeros in gzip", answer: bombs["bomb-gzip"],
+		id: "bomb-robots", title: "Survives a compression bomb as robots.txt", description: "256 MiB of zeros in gzip",
+		answer: bombs["bomb-gzip"],
 	}} {
 		t.source = sourceBomb
 		if t.id == "bomb-robots" {
@@ -67,16 +68,20 @@ func bombCases() []Case {
 		answer: serveFunc(endlessBody), judgeRequests: disconnectsWithin(maxBodyBytes, maxHeldTime),
 	}, {
 		id: "bomb-header", title: "Closes the connection of an endless header", description: "an endless header", source: sourceHold,
-		answer: endlessRaw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", "X-More: and so on\r\n"), judgeRequests: disconnectsWithin(maxHeaderBytes, maxHeldTime),
+		answer:        endlessRaw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", "X-More: and so on\r\n"),
+		judgeRequests: disconnectsWithin(maxHeaderBytes, maxHeldTime),
 	}, {
-		id: "bomb-interim", title: "Closes the connection of endless interim responses", description: "endless interim responses", source: sourceHold,
+		id: "bomb-interim", title: "Closes the connection of endless interim responses",
+		description: "endless interim responses", source: sourceHold,
 		answer: endlessRaw("", "HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n"), judgeRequests: disconnectsWithin(maxHeaderBytes, maxHeldTime),
 	}, {
 		id: "bomb-drip-header", title: "Closes the connection of a header of one line a second",
 		description: "a line of a header a second", source: sourceHold,
-		answer: web.Raw{Text: "HTTP/1.1 200 OK\r\n", Repeat: "X-More: in a while\r\n", Every: time.Second}, judgeRequests: disconnectsWithin(maxHeaderBytes, maxDripTime),
+		answer:        web.Raw{Text: "HTTP/1.1 200 OK\r\n", Repeat: "X-More: in a while\r\n", Every: time.Second},
+		judgeRequests: disconnectsWithin(maxHeaderBytes, maxDripTime),
 	}, {
-		id: "bomb-stall", title: "Closes the connection of a page that stalls halfway", description: "half a page, then silence", source: sourceHold,
+		id: "bomb-stall", title: "Closes the connection of a page that stalls halfway",
+		description: "half a page, then silence", source: sourceHold,
 		answer: web.Stall{}, judgeRequests: disconnectsWithin(maxBodyBytes, maxDripTime),
 	}, {
 		id: "bomb-drip", title: "Closes the connection of a page of one byte a second, and crawls other hosts meanwhile",
@@ -124,7 +129,10 @@ func servesOtherHosts(e *Evidence, got web.Log) Verdict {
 			}
 		}
 		if duration := r.End - r.Start; others == 0 && later > 0 && duration > maxSoleTime {
-			return fail([]web.Record{r}, "no other host was requested in the %s of the response, and %d requests came after it", roundDuration(duration), later)
+			return fail(
+				[]web.Record{r}, "no other host was requested in the %s of the response, and %d requests came after it",
+				roundDuration(duration), later,
+			)
 		}
 	}
 	return pass("other hosts did not wait")

@@ -61,7 +61,8 @@ func linksMeta() []links {
 		expectIgnored(markedPageCase("links-meta-none", "Treats none as noindex and nofollow", sourceGoogle, Opinion,
 			page{head: `<meta name="robots" content="none">`}), "and the one page that links to it says none"),
 		ownName,
-		expectFollowed(markedPageCase("links-meta-other", "Follows the links of a page that says nofollow to another crawler", sourceGoogle, Opinion,
+		expectFollowed(markedPageCase("links-meta-other", "Follows the links of a page that says nofollow to another crawler",
+			sourceGoogle, Opinion,
 			page{head: `<meta name="somebody-else" content="nofollow">`})),
 		expectFollowed(markedPageCase("links-noindex", "Follows the links of a page that says noindex alone", sourceMeta, Opinion,
 			page{head: `<meta name="robots" content="noindex">`})),
@@ -78,7 +79,8 @@ func linksHeader() []links {
 		expectIgnored(markedPageCase("links-header-nofollow", "Follows no link of a page whose X-Robots-Tag says nofollow", sourceGoogle, Opinion,
 			header("noindex, nofollow")), "and the one page that links to it says nofollow in its header"),
 		ownName,
-		expectFollowed(markedPageCase("links-header-other", "Follows the links of a page whose X-Robots-Tag is for another crawler", sourceGoogle, Opinion,
+		expectFollowed(markedPageCase("links-header-other",
+			"Follows the links of a page whose X-Robots-Tag is for another crawler", sourceGoogle, Opinion,
 			header("somebody-else: nofollow"))),
 	}
 }

@@ -35,12 +35,13 @@ func privateCases() []Case {
 				"/go": web.Redirect{Code: http.StatusFound, To: at("127.0.0.1")},
 			}
 		}),
-		privateCase("private-robots", "Reads no robots.txt from 127.0.0.1 for another host", robotsPath, func(at urlBuilder) map[string]web.Behaviour {
-			return map[string]web.Behaviour{
-				"/":        page{links: []string{"/open"}},
-				robotsPath: web.Redirect{Code: http.StatusFound, To: at("127.0.0.1") + "robots.txt"},
-			}
-		}),
+		privateCase("private-robots", "Reads no robots.txt from 127.0.0.1 for another host", robotsPath,
+			func(at urlBuilder) map[string]web.Behaviour {
+				return map[string]web.Behaviour{
+					"/":        page{links: []string{"/open"}},
+					robotsPath: web.Redirect{Code: http.StatusFound, To: at("127.0.0.1") + "robots.txt"},
+				}
+			}),
 		privateCase("private-sitemap", "Reads no sitemap at 127.0.0.1", robotsPath, func(at urlBuilder) map[string]web.Behaviour {
 			return map[string]web.Behaviour{
 				"/":        page{links: []string{"/open"}},

@@ -88,7 +88,10 @@ func waitsAfterBusy(minWait time.Duration) func(*Evidence) Verdict {
 				return fail([]web.Record{r, later[0]}, "%s was requested %s after the response %d, want %s",
 					later[0].Target, roundDuration(wait), r.Status, roundDuration(required))
 			}
-			return pass("the next request came %s after the response %d, want %s", roundDuration(later[0].Start-r.End), r.Status, roundDuration(required))
+			return pass(
+				"the next request came %s after the response %d, want %s", roundDuration(later[0].Start-r.End), r.Status,
+				roundDuration(required),
+			)
 		}
 		if end := e.end(); end-r.End < required {
 			return unreached("the run ended %s after the response %d, want %s", roundDuration(end-r.End), r.Status, roundDuration(required))
@@ -222,5 +225,8 @@ func retriesAfterPause(e *Evidence, targets []string) Verdict {
 	if requested == 0 {
 		return unreached("no failing page was requested")
 	}
-	return pass("%s for %s that fail, none at once after a request for the same page", formatCount(requested, "request"), formatCount(len(targets), "page"))
+	return pass(
+		"%s for %s that fail, none at once after a request for the same page", formatCount(requested, "request"),
+		formatCount(len(targets), "page"),
+	)
 }

@@ -196,7 +196,10 @@ func judgeGaps(log web.Log, gap time.Duration) Verdict {
 		case between < -tolerance:
 			return fail([]web.Record{prev, r}, "%s was requested %s before the end of %s", r.Target, roundDuration(-between), prev.Target)
 		case between < gap-slack(prev):
-			return fail([]web.Record{prev, r}, "%s was requested %s after %s, want %s", r.Target, roundDuration(between), prev.Target, roundDuration(gap))
+			return fail(
+				[]web.Record{prev, r}, "%s was requested %s after %s, want %s", r.Target, roundDuration(between), prev.Target,
+				roundDuration(gap),
+			)
 		}
 		if r.End >= prev.End {
 			prev = r

@@ -65,7 +65,10 @@ func (p *Report) axis(host string, log web.Log, seen map[seenKey]bool) axis {
 		a.Note = fmt.Sprintf("The chart shows %d of %d requests.", len(drawn), len(log))
 	}
 	first, last := log[0], log[len(log)-1]
-	a.Label = fmt.Sprintf("%d requests to %s, from %s to %s after the start", len(log), host, roundDuration(first.Start), roundDuration(last.End))
+	a.Label = fmt.Sprintf(
+		"%d requests to %s, from %s to %s after the start", len(log), host, roundDuration(first.Start),
+		roundDuration(last.End),
+	)
 	var lanes []time.Duration // when each lane is free again
 	for _, d := range drawn {
 		lane := slices.IndexFunc(lanes, func(end time.Duration) bool { return end <= d.rec.Start })

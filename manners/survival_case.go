@@ -54,7 +54,10 @@ func (t survivalCase) judge(e *Evidence) Verdict {
 	case len(got) == 0:
 		return unreached("%s was not requested; it responds with %s", survivalPath, t.description)
 	case t.maxRequests > 0 && len(got) > t.maxRequests:
-		return fail(got, "%s was requested %d times, want at most %d: it responds with %s each time", survivalPath, len(got), t.maxRequests, t.description)
+		return fail(
+			got, "%s was requested %d times, want at most %d: it responds with %s each time", survivalPath, len(got),
+			t.maxRequests, t.description,
+		)
 	}
 	lives := t.judgeSurvival(e, got[len(got)-1], unrequested(e.requestsTo(e.host), otherSurvivalPaths))
 	if t.judgeRequests == nil {
@@ -86,7 +89,10 @@ func (t survivalCase) judgeSurvival(e *Evidence, last web.Record, remaining []st
 	case last.InFlight:
 		return unreached("the run ended %s after the response had begun", roundDuration(last.End-last.Start))
 	case len(later) > 0:
-		return unreached("%s to other hosts came after %s, all within %s: too soon to tell", formatCount(len(later), "request"), t.description, minTimeAfterAnswer)
+		return unreached(
+			"%s to other hosts came after %s, all within %s: too soon to tell", formatCount(len(later), "request"),
+			t.description, minTimeAfterAnswer,
+		)
 	case e.endsWith(Stopped) && e.end() < last.End+minTimeAfterAnswer:
 		return unreached("the run ended %s after %s: too soon to tell", roundDuration(e.end()-last.End), t.description)
 	case len(remaining) == 0:

@@ -48,7 +48,8 @@ func (p *planner) plan(ctx context.Context, q parsedQuery, language string) (ind
 	}
 	required := false
 	for _, list := range q.all {
-		clause := index.Clause{Optional: len(list) == 1 && list[0].word() && list[0].name() == "" && p.isStopWord(list[0].terms[0].Term, language)}
+		isWord := len(list) == 1 && list[0].word() && list[0].name() == ""
+		clause := index.Clause{Optional: isWord && p.isStopWord(list[0].terms[0].Term, language)}
 		required = required || !clause.Optional
 		for _, c := range list {
 			clause.Any = append(clause.Any, p.atom(c, true))

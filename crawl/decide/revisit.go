@@ -13,7 +13,9 @@ import (
 
 // ScheduleRevisit schedules the next request for the page of a finished attempt, and stores its
 // change history. It returns nil for a run that requests no page again.
-func ScheduleRevisit(dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, attempt crawl.Attempt, now time.Time) (*crawl.Recrawl, error) {
+func ScheduleRevisit(
+	dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, attempt crawl.Attempt, now time.Time,
+) (*crawl.Recrawl, error) {
 	if !isRecrawled(run, c) {
 		return nil, nil //nolint:nilnil // there is nothing to keep
 	}
@@ -94,7 +96,8 @@ func visitOf(c crawl.CrawlFacts, attempt crawl.Attempt, now time.Time) recrawl.V
 	case attempt.StatusCode == http.StatusNotFound:
 		v.Result = recrawl.Missing
 	case attempt.Outcome != crawl.OutcomeSuccess:
-	case attempt.Unchanged != "" || attempt.Redirect || attempt.Page == nil || attempt.Page.Visit == nil || attempt.Page.Visit.Content == c.Visit.Content:
+	case attempt.Unchanged != "" || attempt.Redirect || attempt.Page == nil || attempt.Page.Visit == nil ||
+		attempt.Page.Visit.Content == c.Visit.Content:
 		v.Result = recrawl.Unchanged
 	default:
 		v.Result = recrawl.Changed

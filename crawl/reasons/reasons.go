@@ -66,7 +66,10 @@ var table = map[Reason]Row{
 	Robots:     {Subject: Slot, Explanation: "robots.txt could not be fetched", Status: StatusWaiting, Defers: true},
 
 	// Reasons for not requesting a domain.
-	Window:    {Subject: Site, Explanation: "the request window is closed", Rank: 6, Status: StatusWaiting, EndsOnNewWork: true, HoldsRun: true},
+	Window: {
+		Subject: Site, Explanation: "the request window is closed", Rank: 6, Status: StatusWaiting, EndsOnNewWork: true,
+		HoldsRun: true,
+	},
 	Scheduled: {Subject: Site, Explanation: "no page is due yet", Status: StatusWaiting, EndsOnNewWork: true, Defers: true},
 	Yields:    {Subject: Site, Explanation: "the domain yields to waiting domains"},
 	Deferred:  {Subject: Site, Explanation: "the server sent a long Retry-After, or was unreachable", Rank: 5, Status: StatusDeferred},
@@ -113,7 +116,8 @@ var table = map[Reason]Row{
 		RetryEvents: []Event{SettingsChanged},
 	},
 	ImagesOff: {
-		Subject: Image, Explanation: "the run no longer fetches images", Remedy: "--images metadata fetches them", RetryEvents: []Event{SettingsChanged},
+		Subject: Image, Explanation: "the run no longer fetches images", Remedy: "--images metadata fetches them",
+		RetryEvents: []Event{SettingsChanged},
 	},
 	Forgotten: {
 		Subject: Image, Explanation: "named only by forgotten pages", Remedy: "mosey unblock rereads these pages",

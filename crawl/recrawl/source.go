@@ -47,7 +47,10 @@ func (s Source) Visit(h History, v Visit) Source {
 	default:
 		s.QuietVisits++
 	}
-	return Source{AnnouncedChanges: round3(s.AnnouncedChanges), MissedChanges: round3(s.MissedChanges), FalseAlarms: round3(s.FalseAlarms), QuietVisits: round3(s.QuietVisits)}
+	return Source{
+		AnnouncedChanges: round3(s.AnnouncedChanges), MissedChanges: round3(s.MissedChanges),
+		FalseAlarms: round3(s.FalseAlarms), QuietVisits: round3(s.QuietVisits),
+	}
 }
 
 // odds returns the factor of the source's hint on the odds that a page has changed. An unknown

@@ -89,7 +89,10 @@ func pageColumns() []column[page] {
 		usageColumn("noarchive", "whether the publisher forbids copies", func(u *usage.Usage) usage.Source { return u.NoArchive }),
 		usageColumn("nosnippet", "whether the publisher forbids extracts", func(u *usage.Usage) usage.Source { return u.NoSnippet }),
 		usageColumn("noai", "whether the publisher forbids training models", func(u *usage.Usage) usage.Source { return u.NoAI }),
-		usageColumn("tdm_reserved", "whether the publisher reserves text and data mining", func(u *usage.Usage) usage.Source { return u.TDMReserved }),
+		usageColumn(
+			"tdm_reserved", "whether the publisher reserves text and data mining",
+			func(u *usage.Usage) usage.Source { return u.TDMReserved },
+		),
 		lowCardinality(maybeText("tdm_policy", "URL of the terms of text and data mining", func(p *page) string { return p.usage.TDMPolicy })),
 		lowCardinality(maybeText("terms", "URL of the site's terms of service, from `Link: rel=\"terms-of-service\"`",
 			func(p *page) string { return p.usage.Terms })),

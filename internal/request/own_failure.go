@@ -81,7 +81,9 @@ func (c *Client) withdraw(ctx context.Context, req Request, s crawl.Start, l cra
 }
 
 // withdrawAttempt does the same, but returns only the errors of the store.
-func (c *Client) withdrawAttempt(ctx context.Context, req Request, s crawl.Start, l crawl.Lease, x *Exchange, reason string, isNetworkDown bool) error {
+func (c *Client) withdrawAttempt(
+	ctx context.Context, req Request, s crawl.Start, l crawl.Lease, x *Exchange, reason string, isNetworkDown bool,
+) error {
 	cleanReason := crawl.Attempt{Error: reason}.Clean().Error
 	delay := time.Duration(0)
 	f, ok := errors.AsType[*fetch.Error](x.Err)

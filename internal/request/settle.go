@@ -155,7 +155,9 @@ func recordUnconnected(req Request, x *Exchange, delay, normal time.Duration) {
 		return // see observeNameResult
 	}
 	at := &x.Attempt
-	*at.Health, x.Unreachable = politeness.ObserveReachability(*at.Health, unconnected(x.Err), req.Now.Add(-req.WithdrawnTime), req.Now, delay, normal)
+	*at.Health, x.Unreachable = politeness.ObserveReachability(
+		*at.Health, unconnected(x.Err), req.Now.Add(-req.WithdrawnTime), req.Now, delay, normal,
+	)
 	if !x.Unreachable || req.Start.Prerequisite || at.AbandonStatus != "" {
 		return
 	}

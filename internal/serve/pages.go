@@ -83,13 +83,16 @@ var pages = []page{
 		params: []string{"u", "the URL"},
 	},
 	{
-		name: "robots", path: "/robots", api: "robots", title: "robots.txt", acceptsForm: true, load: (*Server).robots, viewType: (*RobotsView)(nil),
-		params: []string{"u", "the URL", "agent", "the product token of the crawler", "text", "a robots.txt to test instead of the stored one"},
+		name: "robots", path: "/robots", api: "robots", title: "robots.txt", acceptsForm: true, load: (*Server).robots,
+		viewType: (*RobotsView)(nil),
+		params:   []string{"u", "the URL", "agent", "the product token of the crawler", "text", "a robots.txt to test instead of the stored one"},
 	},
 	{
 		name: "search", path: "/search", api: "search", title: "Search", isPublic: true, load: (*Server).search, viewType: (*SearchView)(nil),
-		params: []string{"q", "the words", "lang", "a language tag", "domain", "only pages of this domain",
-			"offset", "the number of results to skip"},
+		params: []string{
+			"q", "the words", "lang", "a language tag", "domain", "only pages of this domain",
+			"offset", "the number of results to skip",
+		},
 	},
 }
 

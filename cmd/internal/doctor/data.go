@@ -65,7 +65,8 @@ var invariants = []invariant{
 		name: "revisits", severity: Fault, rowNoun: "page",
 		about:  "Checks that each page of a recrawling run has a pending visit or a time for the next visit.",
 		defect: "never visited again", remedy: "Run mosey doctor --only revisits --repair, and report it.",
-		find: checkByID((*db.Store).CheckRevisits, func(page, _ int64) int64 { return page }), fix: repairRevisits, fixSummary: "due for a visit now",
+		find: checkByID((*db.Store).CheckRevisits, func(page, _ int64) int64 { return page }), fix: repairRevisits,
+		fixSummary: "due for a visit now",
 	},
 	{
 		name: "references", severity: Fault, rowNoun: "attempt",

@@ -82,7 +82,10 @@ func checkDatabase(ctx context.Context, p *Target) ([]Finding, error) {
 	case err != nil:
 		return nil, err
 	case v.Number/10_000 < minPostgresVersion:
-		return newFinding(Fault, "Move the database to Postgres 15 or later with pg_upgrade or pg_dump.", "Postgres %s is too old", v.Version), nil
+		return newFinding(
+			Fault, "Move the database to Postgres 15 or later with pg_upgrade or pg_dump.", "Postgres %s is too old",
+			v.Version,
+		), nil
 	case v.Standby:
 		return newFinding(Fault, "Name the primary in DATABASE_URL (with several hosts: target_session_attrs=read-write).",
 			"the database is a standby, which accepts no changes"), nil
@@ -106,7 +109,8 @@ func checkSchema(ctx context.Context, store *db.Store) ([]Finding, error) {
 		return newFinding(Fault, remedy, "%v", err), nil
 	}
 	if schema.Current > schema.Newest {
-		return newFinding(Note, "Update this program to the version of the schema.", "version %d, newer than this program's %d, and still compatible",
+		return newFinding(Note, "Update this program to the version of the schema.",
+			"version %d, newer than this program's %d, and still compatible",
 			schema.Current, schema.Newest), nil
 	}
 	return okFinding("version %d", schema.Current), nil
@@ -163,8 +167,9 @@ func judgeClock(clock string, offset, uncertainty time.Duration) []Finding {
 	if offset < 0 {
 		direction = "behind"
 	}
-	text := fmt.Sprintf("%s is %s %s this machine's, plus or minus %s", clock, offset.Abs().Round(time.Millisecond), direction, max(uncertainty,
-		time.Millisecond).Round(time.Millisecond))
+	text := fmt.Sprintf(
+		"%s is %s %s this machine's, plus or minus %s", clock, offset.Abs().Round(time.Millisecond), direction, max(uncertainty,
+			time.Millisecond).Round(time.Millisecond))
 	switch skew := offset.Abs() - uncertainty; {
 	case skew > clockSkewFault:
 		return newFinding(Fault, remedy, "%s", text)
@@ -317,7 +322,8 @@ func checkFleet(ctx context.Context, store *db.Store) ([]Finding, error) {
 			"%s silent: %s", explain.Count(int64(len(silent)), "worker"), strings.Join(silent[:min(len(silent), maxWorkersNamed)], "; "))...)
 	}
 	if use.Full() {
-		found = append(found, newFinding(Note, "Raise the limit if machines and network allow it: mosey workers --max-fetches N, or 0 for no limit.",
+		found = append(found, newFinding(Note,
+			"Raise the limit if machines and network allow it: mosey workers --max-fetches N, or 0 for no limit.",
 			"%s", explain.Limited(use))...)
 	}
 	return findingsOrOK(found, "%s", explain.Count(int64(isWorking), "worker")), nil
@@ -338,6 +344,8 @@ func checkErasures(ctx context.Context, store *db.Store) ([]Finding, error) {
 		names = append(names, fmt.Sprintf("%s since %s", f.Domain, explain.Stamp(f.RequestedAt)))
 		commands = append(commands, fmt.Sprintf("mosey block %s --reason TEXT --forget", f.Domain))
 	}
-	return newFinding(Fault, "Unless it still runs, give the command again: "+strings.Join(commands[:min(len(commands), maxExamples)], "; ")+".",
+	return newFinding(Fault, "Unless it still runs, give the command again: "+strings.Join(
+		commands[:min(len(commands), maxExamples)], "; ",
+	)+".",
 		"the content of %s is not fully erased: %s", explain.Count(int64(len(open)), "domain"), joinThree(names)), nil
 }

@@ -58,12 +58,16 @@ func checkDataDir(_ context.Context, p *Target) ([]Finding, error) {
 			return nil, err
 		}
 	case err != nil:
-		return newFinding(Fault, "Run mosey as the owner of the directory, or choose another with --data-dir DIR.", "%s is unreadable: %v", at, err), nil
+		return newFinding(
+			Fault, "Run mosey as the owner of the directory, or choose another with --data-dir DIR.", "%s is unreadable: %v",
+			at, err,
+		), nil
 	case !stat.IsDir():
 		return newFinding(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
 	}
 	if err := checkWritable(at); err != nil {
-		return newFinding(Fault, "Give the directory to this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
+		return newFinding(Fault,
+			"Give the directory to this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
 			"%s is not writable: %v", at, err), nil
 	}
 	if missing {

@@ -48,12 +48,17 @@ func checkDNS(ctx context.Context, p *Target) (found []Finding, err error) {
 		}
 	}
 	if len(p.Fetch.DNSServer) == 0 {
-		return p.resolveName(ctx, name, "the system's name servers", "Name other servers with --dns-server 9.9.9.9:53, or repair /etc/resolv.conf.")
+		return p.resolveName(
+			ctx, name, "the system's name servers",
+			"Name other servers with --dns-server 9.9.9.9:53, or repair /etc/resolv.conf.",
+		)
 	}
 	for _, server := range p.Fetch.DNSServer {
 		singleServer := *p
 		singleServer.Fetch.DNSServer = []string{server}
-		serverFindings, err := singleServer.resolveName(ctx, name, server, "Give another server with --dns-server, or make this one reachable on port 53.")
+		serverFindings, err := singleServer.resolveName(
+			ctx, name, server, "Give another server with --dns-server, or make this one reachable on port 53.",
+		)
 		if found = append(found, serverFindings...); err != nil {
 			return found, err
 		}
@@ -120,7 +125,8 @@ func checkContact(ctx context.Context, p *Target) ([]Finding, error) {
 	}
 	found = okFinding("%s responds, and names %s", a.FinalURL, token)
 	if !about.Mentions(a.Body, token) {
-		found = newFinding(Warning, "Write on the page that "+token+" is yours, what it does and how to block it (robots.txt, User-agent: "+token+").",
+		found = newFinding(Warning,
+			"Write on the page that "+token+" is yours, what it does and how to block it (robots.txt, User-agent: "+token+").",
 			"%s does not name %s, so site owners learn nothing about it", a.FinalURL, token)
 	}
 	return append(found, a.judgeServerClock()...), nil

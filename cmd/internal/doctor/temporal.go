@@ -305,7 +305,8 @@ func judgeWorkflow(id string, d *workflowservice.DescribeWorkflowExecutionRespon
 	info := d.GetWorkflowExecutionInfo()
 	switch attempt := d.GetPendingWorkflowTask().GetAttempt(); {
 	case attempt >= stuckAttempts:
-		return newFinding(Fault, "Show the error (temporal workflow show --workflow-id "+id+"), replace workers of other versions, or terminate it.",
+		return newFinding(Fault,
+			"Show the error (temporal workflow show --workflow-id "+id+"), replace workers of other versions, or terminate it.",
 			"%s: its task has failed %d times", id, attempt-1)
 	case info.GetHistoryLength() > historyEvents || info.GetHistorySizeBytes() > historyBytes:
 		return newFinding(Warning,

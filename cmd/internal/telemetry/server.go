@@ -64,7 +64,9 @@ var serverMeasures = []serverMeasure{
 func allTags(tags []string) (values []string, ok bool) { return tags, true }
 
 // longRequests lists requests that get a response only after an event.
-var longRequests = []string{"UpdateWorkflowExecution", "ExecuteMultiOperation", "QueryWorkflow", "GetTaskQueueUserData", "DispatchNexusTask"}
+var longRequests = []string{
+	"UpdateWorkflowExecution", "ExecuteMultiOperation", "QueryWorkflow", "GetTaskQueueUserData", "DispatchNexusTask",
+}
 
 func skipLongRequests(tags []string) (values []string, ok bool) {
 	operation := tags[1]

@@ -91,7 +91,8 @@ func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
 		change := crawl.RunChange{Action: crawl.ChangeResume}
 		return changeRun(ctx, e, r.ChangePrinter, name, change, func(run crawl.Run) command.Change {
 			return command.Change{
-				Action: "resumed", Message: fmt.Sprintf("Run %s resumes in a running Mosey (mosey up), or with\n  mosey crawl --run %s", run.Name, run.Name),
+				Action:  "resumed",
+				Message: fmt.Sprintf("Run %s resumes in a running Mosey (mosey up), or with\n  mosey crawl --run %s", run.Name, run.Name),
 			}
 		})
 	}
@@ -306,9 +307,10 @@ func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
 	if b.Forget {
 		return b.forget(ctx, e)
 	}
-	return control(ctx, e, b.ChangePrinter, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}, func(name string) command.Change {
-		return command.Change{Action: "blocked", Message: fmt.Sprintf("%s is blocked in all runs. To undo it:\n  mosey unblock %s", name, name)}
-	})
+	return control(ctx, e, b.ChangePrinter, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason},
+		func(name string) command.Change {
+			return command.Change{Action: "blocked", Message: fmt.Sprintf("%s is blocked in all runs. To undo it:\n  mosey unblock %s", name, name)}
+		})
 }
 
 func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {

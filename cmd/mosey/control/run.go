@@ -239,18 +239,20 @@ func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
 	case err != nil:
 		return err
 	case is:
-		return changeRun(ctx, e, s.ChangePrinter, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, func(run crawl.Run) command.Change {
-			return command.Change{Action: "stopped", Message: fmt.Sprintf(
-				"Run %s is stopped; its pending pages are kept. To resume it:\n  mosey resume run:%s", run.Name, run.Name,
-			)}
-		})
+		return changeRun(ctx, e, s.ChangePrinter, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason},
+			func(run crawl.Run) command.Change {
+				return command.Change{Action: "stopped", Message: fmt.Sprintf(
+					"Run %s is stopped; its pending pages are kept. To resume it:\n  mosey resume run:%s", run.Name, run.Name,
+				)}
+			})
 	}
 	if err := checkReason(s.Reason, 0); err != nil {
 		return err
 	}
-	return control(ctx, e, s.ChangePrinter, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason}, func(name string) command.Change {
-		return command.Change{Action: "stopped", Message: fmt.Sprintf(
-			"%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s", name, name,
-		)}
-	})
+	return control(ctx, e, s.ChangePrinter, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason},
+		func(name string) command.Change {
+			return command.Change{Action: "stopped", Message: fmt.Sprintf(
+				"%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s", name, name,
+			)}
+		})
 }

@@ -279,7 +279,10 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 		for _, attempt := range crawls {
-			line := fmt.Sprintf("%s\t%s\t%s", explain.Stamp(attempt.CompletedAt), explain.OneLine(explain.Attempt(attempt)), explain.OneLine(attempt.URL))
+			line := fmt.Sprintf(
+				"%s\t%s\t%s", explain.Stamp(attempt.CompletedAt), explain.OneLine(explain.Attempt(attempt)),
+				explain.OneLine(attempt.URL),
+			)
 			if attempt.Error != "" {
 				line += ": " + explain.OneLine(attempt.Error)
 			}

@@ -153,7 +153,9 @@ const maxDays = 36_500
 
 // explainEmpty explains an empty result, as far as the reason is quickly found. waiting is the
 // number of pages without keywords.
-func (c *SearchCmd) explainEmpty(ctx context.Context, store *db.Store, searcher *search.Searcher, q search.Query, waiting int) (string, error) {
+func (c *SearchCmd) explainEmpty(
+	ctx context.Context, store *db.Store, searcher *search.Searcher, q search.Query, waiting int,
+) (string, error) {
 	empty, err := hasFetchedNothing(ctx, store)
 	if err != nil {
 		return "", err
