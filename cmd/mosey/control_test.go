@@ -76,7 +76,7 @@ func TestBlock(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "blocked the owner asked")
 		output.ContainsOnSameLine(t, r.Print("unblock", aDomain), "a.example may be crawled again")
 		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "status ", "pending")
-		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked, stopped nor given up: mosey why a.example explains its state")
+		r.Fail([]string{"unblock", aDomain}, "a.example is neither blocked, stopped nor abandoned: mosey why a.example explains its state")
 	})
 
 	t.Run("IsPossibleForADomainThatIsNotKnownYet", func(t *testing.T) {

@@ -56,7 +56,7 @@ type cli struct {
 	Resume  control.ResumeCmd  `cmd:"" group:"Control:" help:"End a domain's pause, or resume a run."`
 	Stop    control.StopCmd    `cmd:"" group:"Control:" help:"Stop a run, or a domain until it is seeded again."`
 	Set     control.SetCmd     `cmd:"" group:"Control:" help:"Change the settings of a run, or the limits of a domain."`
-	Retry   control.RetryCmd   `cmd:"" group:"Control:" help:"Retry a domain that was given up."`
+	Retry   control.RetryCmd   `cmd:"" group:"Control:" help:"Retry an abandoned domain at once."`
 	Block   control.BlockCmd   `cmd:"" group:"Control:" help:"Block a domain in all runs."`
 	Unblock control.UnblockCmd `cmd:"" group:"Control:" help:"Unblock a domain."`
 	List    control.ListCmd    `cmd:"" rare:"" group:"Control:" help:"Change and show the lists of allowed and blocked hosts."`

@@ -128,7 +128,7 @@ func TestRecrawlOutdated(t *testing.T) {
 	_, err := store.Pool().Exec(t.Context(), "UPDATE pages SET extractor = NULL")
 	require.NoError(t, err)
 	require.Contains(t, h.Print("block", s.Hosts()[1], "--reason", "test"), s.Hosts()[1])
-	require.Equal(t, "Outdated: 2 pages of 1 domain.\nNot included: 2 pages of domains that are paused, stopped, blocked or given up.\n",
+	require.Equal(t, "Outdated: 2 pages of 1 domain.\nNot included: 2 pages of domains that are paused, stopped, blocked or abandoned.\n",
 		h.Print("recrawl", "--outdated", "--dry-run"))
 	before := len(s.Log().Pages())
 	r = h.Execute(append([]string{"recrawl", "--outdated", "--run", "again"}, s.flags()...)...)

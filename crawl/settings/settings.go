@@ -24,7 +24,7 @@ type Settings struct {
 	LatencyFactor   *float64  `json:"latency_factor,omitempty" group:"politeness" default:"5" min:"0" max:"1000" help:"Minimum wait after a request, as a multiple of its response time; 0 is off."`
 	DeferAfter      *Duration `json:"defer_after,omitempty" group:"politeness" default:"1h" min:"0s" max:"8760h" help:"Maximum Retry-After of a server; after longer waits its domain is deferred."`
 	Graylist        *Duration `json:"graylist,omitempty" group:"politeness" default:"5m" min:"0s" max:"8760h" help:"Pause of a domain whose responses are mostly errors or slow; it grows up to threefold. 0s is off."`
-	MaxGraylistings *int      `json:"max_graylistings,omitempty" group:"politeness" default:"5" min:"1" max:"1000" help:"Maximum consecutive pauses of a domain; afterwards it is given up for a while."`
+	MaxGraylistings *int      `json:"max_graylistings,omitempty" group:"politeness" default:"5" min:"1" max:"1000" help:"Maximum consecutive pauses of a domain; afterwards it is abandoned for a while."`
 	Purpose         *Purpose  `json:"purpose,omitempty" group:"politeness" flag:"" default:"search" values:"search,ai-train,archive" help:"Purpose of the crawl. Mosey skips uses that publishers forbid for this purpose."`
 
 	Scope       *Scope    `json:"scope,omitempty" group:"pages" flag:"" default:"seeds" values:"seeds,web" help:"Pages to crawl: pages of the seeds' domains (seeds), or all linked pages (web)."`

@@ -89,7 +89,7 @@ func TestJudgeRetryAfter(t *testing.T) {
 		require.Equal(t, 2, report.RetryAfters)
 		late := 100 * time.Millisecond
 		require.Equal(t, Distribution{Min: late, P50: late, P95: late, P99: late, Max: late, N: 1}, report.RetryAfter)
-		require.Contains(t, report.String(), "2 times asked for by Retry-After, late by min 100ms")
+		require.Contains(t, report.String(), "2 requested by Retry-After, late by min 100ms")
 	})
 }
 

@@ -153,7 +153,7 @@ func (r Report) String() string {
 		r.Covered, r.Expected, len(r.Missing), len(r.Extra), r.Refetched)
 	row("gaps\t%s", r.Gaps)
 	row("overshoot\t%s", r.Overshoot)
-	row("left alone\t%d times asked for by Retry-After, late by %s", r.RetryAfters, r.RetryAfter)
+	row("waits\t%d requested by Retry-After, late by %s", r.RetryAfters, r.RetryAfter)
 	row("hostile\t%d requests in %d traps, %d connections to forbidden addresses",
 		r.TrapPages, len(r.Traps), r.Forbidden)
 	row("violations\t%s", r.counts())

@@ -109,7 +109,7 @@ type UnblockCmd struct {
 // Run lets the domain be crawled again, even if it was abandoned.
 func (u *UnblockCmd) Run(ctx context.Context, e *command.Env) error {
 	liftBoth := liftControls(crawl.ControlBlock, crawl.ControlStop)
-	return lift(ctx, e, u.ChangePrinter, u.Name, "neither blocked, stopped nor given up", liftBoth)
+	return lift(ctx, e, u.ChangePrinter, u.Name, "neither blocked, stopped nor abandoned", liftBoth)
 }
 
 // RetryCmd retries a failing domain.
@@ -121,7 +121,7 @@ type RetryCmd struct {
 
 // Run probes the domain now, instead of at its next time.
 func (r *RetryCmd) Run(ctx context.Context, e *command.Env) error {
-	return lift(ctx, e, r.ChangePrinter, r.Name, "not given up, and its robots.txt is readable", (*db.Store).RetryDomain)
+	return lift(ctx, e, r.ChangePrinter, r.Name, "not abandoned, and its robots.txt is readable", (*db.Store).RetryDomain)
 }
 
 // SetCmd changes settings of a domain or a run.

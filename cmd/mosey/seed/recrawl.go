@@ -268,7 +268,7 @@ func (r *RecrawlCmd) printOutdated(e *command.Env, due report.OutdatedCounts) er
 		fmt.Fprintf(e.Stdout, "Outdated: %s of %s.\n", explain.Count(due.Pages, "page"), explain.Count(due.Domains, "domain"))
 	}
 	if due.Closed > 0 {
-		fmt.Fprintf(e.Stdout, "Not included: %s of domains that are paused, stopped, blocked or given up.\n", explain.Count(due.Closed, "page"))
+		fmt.Fprintf(e.Stdout, "Not included: %s of domains that are paused, stopped, blocked or abandoned.\n", explain.Count(due.Closed, "page"))
 	}
 	return nil
 }
