@@ -261,7 +261,7 @@ func TestForgetWithoutTheImageStore(t *testing.T) {
 	forget := []string{"block", leaver, "--reason", "x", "--forget"}
 	for _, where := range []string{filepath.Join(f.dir, "another"), "s3://images?region=x&use_path_style=true&anonymous=true&endpoint=http://127.0.0.1:1"} {
 		f.Fail(append(forget, "--image-store", where), "leaver.test is blocked, and the content of its pages is not fully erased",
-			"the bytes of 2 images are still in the store of images: ", "--image-store")
+			"the bytes of 2 images are still in the image store: ", "--image-store")
 		require.Empty(t, says(f.stored(), leaverWords), where)
 		require.True(t, f.has(f.own))
 		require.Equal(t, 1, f.Execute("doctor", "--only", "forgotten").Code)

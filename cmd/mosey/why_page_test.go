@@ -219,7 +219,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 		})
 		const reason = "the domain is not a seed of run small-web, which crawls no other domains (--scope)"
 		r.requireWhy("https://b.example/more", "known from links, but no run requests it: "+reason)
-		r.requireWhy("b.example", "known only from links, to 1 page of it, and no run has the page",
+		r.requireWhy("b.example", "known only from links, to 1 page of the domain; no run requests it",
 			"of https://b.example/more: known from links, but no run requests it: "+reason, reason)
 	})
 
@@ -249,7 +249,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 			URL: aOrigin + "/9999/1/1", Trap: crawl.TrapDate, TrapEvidence: "the year 9999",
 		}, &crawl.Follow{Depth: 1})
 		r.requireWhy(aOrigin+"/9999/1/1", "not crawled: the page is probably part of a crawler trap",
-			"classified as a trap (far date: the year 9999; seed the page to crawl it anyway")
+			"classified as a trap (far date): the year 9999; seed the page to crawl it anyway")
 	})
 
 	t.Run("IsATrapByItsPattern", func(t *testing.T) {

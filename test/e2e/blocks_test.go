@@ -250,7 +250,7 @@ func (w *blockWorld) run(t *testing.T, blocks []document.Block) {
 // refusedLines maps the beginning of a line that must fail in this world to a part of its error.
 var refusedLines = map[string]string{
 	"mosey retry example.org":            "is not abandoned",
-	"mosey identity check":               "want the URL of the page",
+	"mosey identity check":               "give the URL of the page",
 	"mosey images similar d8ae7209ff6d…": "want a file",
 }
 

@@ -92,7 +92,7 @@ func TestUpgrade(t *testing.T) {
 		wait.Until(t, func() bool { return len(s.Log().Pages()) >= want }, 2*time.Minute, 10*time.Millisecond)
 	}
 
-	require.Contains(t, mosey(2, "deploy", "v1"), "start workers with --build-id v1 first")
+	require.Contains(t, mosey(2, "deploy", "v1"), "first start workers with --build-id v1")
 	require.Contains(t, mosey(0, "deploy"), "No versions: no worker was started with --build-id")
 	worker(workerBin, "v1")
 	known("v1")
