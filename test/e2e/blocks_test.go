@@ -251,7 +251,7 @@ func (w *blockWorld) run(t *testing.T, blocks []document.Block) {
 var refusedLines = map[string]string{
 	"mosey retry example.org":            "is not abandoned",
 	"mosey identity check":               "give the URL of the page",
-	"mosey images similar d8ae7209ff6d…": "want a file",
+	"mosey images similar d8ae7209ff6d…": "want an image file",
 }
 
 // notRun are the blocks that are not run, by the beginning of their names without the document or
