@@ -70,7 +70,7 @@ func (s scenario) measureColly(b *testing.B, bin string, signals bool) {
 	s.reportColly(b, w, between(from, to, log, s.delay), memory(b, crawler.Process.Pid, "VmHWM"))
 }
 
-// snapshotColly is what the crawler has used until now, and the Postgres of this process.
+// snapshotColly measures the current resource use of the crawler and of this process's Postgres.
 func snapshotColly(b *testing.B, crawler *exec.Cmd) snapshot {
 	b.Helper()
 	return snapshot{at: time.Now(), rss: memory(b, crawler.Process.Pid, "VmRSS"), cpu: map[string]time.Duration{
@@ -78,8 +78,8 @@ func snapshotColly(b *testing.B, crawler *exec.Cmd) snapshot {
 	}}
 }
 
-// reportColly prints what a page cost, and what it cost the sites: promises broken until the
-// end, by their kind in the log.
+// reportColly reports the cost of a page and the number of promises broken during the whole crawl.
+// It logs the broken promises by kind.
 func (s scenario) reportColly(b *testing.B, w *web.Web, i interval, peak float64) {
 	b.Helper()
 	require.Positive(b, i.pages)

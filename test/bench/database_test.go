@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// database is what Postgres says of itself at an instant. Counts are since it was
-// started.
+// database holds the statistics of Postgres at an instant. Counts begin at its start.
 type database struct {
 	Size int64 `db:"size"` // bytes on disk
 	WAL  int64 `db:"wal"`  // bytes written to the log
@@ -114,7 +113,7 @@ func query[T any](b *testing.B, conn *pgx.Conn, sql string) []T {
 	return all
 }
 
-// since is what has changed from an earlier instant.
+// since returns the changes since the earlier instant e.
 func (d database) since(e database) database {
 	change := database{
 		Size: d.Size - e.Size, WAL: d.WAL - e.WAL,

@@ -23,8 +23,8 @@ import (
 	"github.com/mosey-web/mosey/test/up"
 )
 
-// largeImages are how many images BenchmarkImagesInFlight has in flight, and
-// largeImageMost what their files have at most.
+// largeImages is the number of images that BenchmarkImagesInFlight has in flight. largeImageMost is
+// the maximum size of their files in bytes.
 const (
 	largeImages    = 64
 	largeImageMost = 20_000_000
@@ -33,9 +33,9 @@ const (
 // imagesWait bounds how long BenchmarkImagesInFlight waits for its images.
 var imagesWait = flag.Duration("images.wait", 20*time.Minute, "give BenchmarkImagesInFlight up after `this long`")
 
-// BenchmarkImagesInFlight measures the memory of a process that has 64 images of nearly
-// 20 MB each in flight at a time, and then decodes them: of a worker alone, and of
-// `mosey up`. The pictures of a JPEG take 15 MB when they are decoded, those of a PNG 160.
+// BenchmarkImagesInFlight measures the memory of a worker alone, and of `mosey up`. The process has
+// 64 images of nearly 20 MB each in flight at a time, and then decodes them. A decoded JPEG takes
+// 15 MB, a decoded PNG 160 MB.
 func BenchmarkImagesInFlight(b *testing.B) {
 	if !*large {
 		b.Skip("it decodes pictures for minutes: ask for it with -large")

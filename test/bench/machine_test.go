@@ -17,7 +17,7 @@ import (
 // clockTick is USER_HZ, which Linux has fixed at 100 for all that read /proc.
 const clockTick = 10 * time.Millisecond
 
-// stat is what /proc says about a process.
+// stat holds the values of /proc/<pid>/stat.
 type stat struct {
 	pid, parent int
 	name        string
@@ -98,8 +98,8 @@ func postgresMemory(t testing.TB, root int) (sum float64) {
 	return sum
 }
 
-// memory is a figure of a process's memory in MB: VmHWM is the most it has had, VmRSS
-// what it has now, RssAnon that beside what it shares with files.
+// memory returns one field of /proc/<pid>/status in MB: VmHWM is the peak memory, VmRSS the current
+// memory, and RssAnon the current memory without file mappings.
 func memory(t testing.TB, pid int, name string) float64 {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
@@ -107,7 +107,7 @@ func memory(t testing.TB, pid int, name string) float64 {
 	return kilobytes(t, data, name)
 }
 
-// kilobytes is a figure that /proc has in kB, in MB.
+// kilobytes returns a field that /proc states in kB, converted to MB.
 func kilobytes(t testing.TB, data []byte, name string) float64 {
 	t.Helper()
 	for line := range strings.Lines(string(data)) {

@@ -12,14 +12,14 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// snapshot is what was used until an instant.
+// snapshot holds the resource use until an instant.
 type snapshot struct {
 	at       time.Time
 	cpu      map[string]time.Duration // by part
 	rss      float64                  // MB of the process with the worker
 	postgres float64                  // MB of all of Postgres
 	database database
-	// statements are those of the worker, where they are timed
+	// statements holds the worker's timed statements; nil if statements are not timed
 	statements map[string]statement
 }
 
@@ -41,7 +41,7 @@ func (r *rig) snapshot(b *testing.B) snapshot {
 	return s
 }
 
-// pid is the process that the worker runs in.
+// pid returns the process that the worker runs in.
 func (r *rig) pid() int {
 	if r.worker == nil {
 		return r.up.Process.Pid
@@ -49,7 +49,7 @@ func (r *rig) pid() int {
 	return r.worker.Process.Pid
 }
 
-// interval is what happened between two snapshots.
+// interval holds the measurements between two snapshots.
 type interval struct {
 	from, to snapshot
 	delay    time.Duration
@@ -127,12 +127,11 @@ func (r *rig) reportProfile(b *testing.B, log web.Log) {
 	}
 }
 
-// rampShare is the share of the steady rate at which a crawl is at its pace.
+// rampShare is the share of the steady rate that ends the ramp of a crawl.
 const rampShare = 0.9
 
-// ramp is how long after the first request the first second began in which pages were
-// answered at rampShare of a rate. Robots.txt and a delay come before a domain's first
-// page, so that it is at least as long as they take.
+// ramp returns the time from the first request to the first second with rampShare of a
+// rate. The time includes robots.txt and one delay, because they precede a domain's first page.
 func ramp(log web.Log, rate float64) time.Duration {
 	var ends []time.Duration
 	for _, record := range log {

@@ -83,7 +83,7 @@ func (m *meter) join(worker net.Conn) {
 	_ = pass(postgres, worker, true, c.asked)
 }
 
-// read is what has been counted so far.
+// read returns a copy of the counts so far. A nil meter returns nil.
 func (m *meter) read() map[string]statement {
 	if m == nil {
 		return nil

@@ -57,8 +57,8 @@ const (
 	manyWarmUp = 30 * time.Second
 )
 
-// typicalLinks is how many links a page of an ordinary web has, about; of those of an
-// onward site four are new, as it is there.
+// typicalLinks is the approximate number of links on a page of an ordinary web. On an onward site
+// four of these links are new, as on that web.
 const typicalLinks = 11
 
 // heavyBytes is the size of a page of the web as it is, with its scripts.
@@ -109,16 +109,16 @@ func (s scenario) String() string {
 	return name
 }
 
-// ipDelay is the delay of an address.
+// ipDelay returns the delay of an address.
 func (s scenario) ipDelay() time.Duration {
 	return time.Duration(*s.settings.WithDefaults().IPDelay)
 }
 
-// gap is the delay between two requests to a domain: that of its address may be longer than its
-// own.
+// gap returns the delay between two requests to a domain. The delay of its address may be longer
+// than its own delay.
 func (s scenario) gap() time.Duration { return max(s.delay, s.ipDelay()) }
 
-// web is that of the scenario.
+// web starts the web of the scenario.
 func (s scenario) web(b *testing.B) *web.Web {
 	b.Helper()
 	site := web.Site{Plain: true, Pages: sitePages}

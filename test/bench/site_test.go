@@ -25,10 +25,10 @@ func BenchmarkOneSite(b *testing.B) {
 // chainShown is the least time a page of a statement that gets a metric of its own.
 const chainShown = 20 * time.Microsecond
 
-// reportChain splits the time from the end of a request to the end of the next: the
-// request as the site sees it, the round trips of each statement, and the rest, which
-// is the worker and Temporal. Work beside a request is counted twice, so that the
-// rest comes out smaller than it is.
+// reportChain splits the time from the end of a request to the end of the next request. The parts
+// are the request as the site sees it, the round trips of each statement, and the rest. The worker
+// and Temporal use the rest. Work during a request is counted twice, so that the reported rest is
+// too small.
 func (i interval) reportChain(b *testing.B) {
 	b.Helper()
 	var fetch time.Duration

@@ -20,18 +20,18 @@ var (
 	soakEvery   = flag.Duration("soak.every", 15*time.Second, "`how often` BenchmarkSoak prints a line")
 )
 
-// soakWarmUp is before the first part that BenchmarkSoak compares, and soakParts how
-// many of those its time would hold: of half an hour, each has five minutes.
+// soakWarmUp precedes the first part that BenchmarkSoak compares. soakParts divides its time into
+// parts: half an hour has parts of five minutes.
 const (
 	soakWarmUp = 30 * time.Second
 	soakParts  = 6
 )
 
-// BenchmarkSoak compares the last sixth of a long crawl with the first: pages a second,
-// bytes a page and the memory of one `mosey up`, its worker included. Lines in between
-// tell what the system has given that process, and what is alive in its heap.
+// BenchmarkSoak compares the last sixth of a long crawl with the first sixth: pages a second, bytes
+// a page, and the memory of one `mosey up` with its worker. Between these parts it regularly prints
+// the memory and the live heap of that process.
 //
-// What the environment sets, such as GOMEMLIMIT=off, holds for that process.
+// The process inherits the environment, for example GOMEMLIMIT=off.
 func BenchmarkSoak(b *testing.B) {
 	if *soak == 0 {
 		b.Skip("give a duration with -soak")
@@ -88,7 +88,8 @@ func compare(b *testing.B, first, last interval) {
 	b.ReportMetric(change(wal, walNow), "wal-B/page-change-%")
 }
 
-// heapTrace is what a process with GODEBUG=gctrace=1 tells of its collections.
+// heapTrace holds the garbage collection count and the last heap sizes that a process prints with
+// GODEBUG=gctrace=1.
 type heapTrace struct {
 	mu          sync.Mutex
 	count       int
@@ -97,7 +98,7 @@ type heapTrace struct {
 
 var collection = regexp.MustCompile(`^gc (\d+) @.* \d+->\d+->(\d+) MB, (\d+) MB goal`)
 
-// read passes on all that is not of a collection.
+// read parses the lines of collections, and copies all other lines to stderr.
 func (h *heapTrace) read(stderr io.Reader) {
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		found := collection.FindStringSubmatch(lines.Text())

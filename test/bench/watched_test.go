@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watchedRounds is how often BenchmarkWatched measures both.
+// watchedRounds is the number of times that BenchmarkWatched measures both crawls.
 const watchedRounds = 3
 
-// BenchmarkWatched measures what it costs to be watched: pages a second, and processor time a page,
-// without it, and with metrics, which are asked for each five seconds, and a page open in a
-// browser.
+// BenchmarkWatched measures the cost of monitoring in pages a second and processor time a page. It
+// compares a crawl alone with a crawl whose metrics are requested every five seconds, and whose
+// page is open in a browser.
 func BenchmarkWatched(b *testing.B) {
 	bin := binaries(b)
 	for b.Loop() {

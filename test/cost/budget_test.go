@@ -26,9 +26,9 @@ const (
 	leastToCompare = 0.05
 )
 
-// budget is what each count may be, a page.
+// budget holds the maximum of each count for one page.
 type budget struct {
-	// postgres is the major version that it holds for: others plan otherwise.
+	// postgres is the major version of the budget. Other versions choose other plans.
 	postgres int
 	lines    map[string]line
 }
@@ -38,13 +38,13 @@ type line struct {
 	measured, most float64
 }
 
-// finding is one count as it was measured.
+// finding is one measured count.
 type finding struct {
 	name string
-	// early and late are what a page has cost after 3,000 pages and after 12,000. early is 0
-	// where there is no such difference.
+	// early and late are the costs of a page after 3,000 pages and after 12,000 pages. early is
+	// 0 if the count was not measured then.
 	early, late float64
-	// fresh is what one costs then, once statistics are fresh.
+	// fresh is the cost of a page after 12,000 pages with fresh statistics.
 	fresh float64
 }
 
@@ -106,8 +106,8 @@ func (b budget) allow(postgres int, findings []finding) budget {
 	return b
 }
 
-// check is what is wrong with the findings: nothing, or a sentence for each fault.
-// Where another version of Postgres was measured it checks only growth.
+// check returns a sentence for each finding that violates the budget. It checks only growth if
+// another version of Postgres was measured.
 func (b budget) check(postgres int, findings []finding) (wrong []string) {
 	for _, f := range findings {
 		l, known := b.lines[f.name]

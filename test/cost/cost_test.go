@@ -24,19 +24,19 @@ import (
 
 var update = flag.Bool("update", false, "write what is measured to the budget file")
 
-// count is one of those that are compared with a budget.
+// count is a measured value with a budget.
 type count struct {
 	name string
-	// margin is by which share a budget is above what was measured: as much as a count
-	// varies from one run to the next, and a little more.
+	// margin is the share that -update adds to a measured value. It slightly exceeds the
+	// variation between two runs.
 	margin float64
 	about  string
-	// growth is by which share a page may cost more after 12,000 pages than after 3,000, where
-	// that is not growthMost.
+	// growth is the maximum share by which the cost of a page may grow from 3,000 pages to
+	// 12,000 pages; zero means growthMost.
 	growth float64
 }
 
-// counts are all of them, in the order of the budget file.
+// counts lists all counts in the order of the budget file.
 var counts = []count{
 	{name: "index-entries-read", margin: 0.05, about: "entries that scans of indexes returned (pg_stat_user_indexes.idx_tup_read)"},
 	{name: "index-scans", margin: 0.03, about: "scans of indexes"},
@@ -141,7 +141,7 @@ func version(t *testing.T, url string) (major int) {
 	return major
 }
 
-// measurement is what some pages have cost.
+// measurement holds the cost of a number of pages.
 type measurement struct {
 	pages      float64
 	relations  map[string]relation
@@ -154,7 +154,7 @@ type measurement struct {
 	goObjects  uint64
 }
 
-// timed is a statement that is asked again after some seconds, and not for a page.
+// timed is a statement that repeats every few seconds, independently of pages.
 const timed = "ListsHaveNetworks"
 
 // measure crawls some pages of each domain and counts. No garbage is collected meanwhile: a

@@ -25,12 +25,13 @@ import (
 )
 
 const (
-	// companySize is how many domains go in step: each makes a request, and all are recorded
-	// in one group. 300 domains at a delay of a second make groups of about ten.
+	// companySize is the number of domains in one group: each domain makes a request, and all
+	// requests are recorded together. 300 domains with a delay of one second make groups of
+	// about ten.
 	companySize = 10
 	companies   = 5
 	domains     = companies * companySize
-	// batchPages is how many pages an activity fetches.
+	// batchPages is the number of pages that an activity fetches.
 	batchPages = 10
 )
 

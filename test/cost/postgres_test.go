@@ -50,15 +50,15 @@ func execute(t *testing.T, url string, statements ...string) {
 	require.NoError(t, conn.Close(t.Context()))
 }
 
-// relation is what Postgres has counted of a table or of an index.
+// relation holds the counts of Postgres for a table or an index.
 type relation struct {
 	Name string `db:"name"`
-	// EntriesRead are those of an index that scans have returned.
+	// EntriesRead counts the index entries that scans returned.
 	EntriesRead int64 `db:"entries_read"`
 	Scans       int64 `db:"scans"`
-	// RowsScanned are those that scans of the whole table have read.
+	// RowsScanned counts the rows that scans of the whole table read.
 	RowsScanned int64 `db:"rows_scanned"`
-	Buffers     int64 `db:"buffers"` // those of a table without its indexes
+	Buffers     int64 `db:"buffers"` // of a table: without its indexes
 	Inserted    int64 `db:"inserted"`
 	Updated     int64 `db:"updated"`
 	Deleted     int64 `db:"deleted"`
@@ -74,7 +74,7 @@ const relationsSQL = `
 	SELECT i.indexrelname, s.idx_tup_read, s.idx_scan, 0, i.idx_blks_hit + i.idx_blks_read, 0, 0, 0
 	FROM pg_statio_user_indexes i JOIN pg_stat_user_indexes s USING (indexrelid)`
 
-// logged is what the log of writes has of one kind of record.
+// logged counts the records of one kind in the write-ahead log.
 type logged struct {
 	Kind  string `db:"kind"`
 	Count int64  `db:"count"`
@@ -83,15 +83,15 @@ type logged struct {
 
 const logSQL = `SELECT "resource_manager/record_type" AS kind, count, combined_size AS bytes FROM pg_get_wal_stats($1, $2, true) WHERE count > 0`
 
-// database is what Postgres had counted at an instant.
+// database holds the counts of Postgres at an instant.
 type database struct {
 	relations map[string]relation
 	calls     int64  // of functions
 	position  string // of the end of the log
 }
 
-// readDatabase reads all that is counted. Other sessions have to have told what they have
-// counted: see settle.
+// readDatabase reads all counts. Call settle first, so that other sessions have flushed their
+// counts.
 func readDatabase(t *testing.T, url string) database {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -131,7 +131,7 @@ func query[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) []T {
 	return all
 }
 
-// since is what has been counted from an earlier instant on.
+// since returns the counts since the earlier instant e.
 func (d database) since(e database) map[string]relation {
 	change := map[string]relation{}
 	for name, x := range d.relations {
@@ -145,8 +145,8 @@ func (d database) since(e database) map[string]relation {
 	return change
 }
 
-// readLog is what the log has between two positions: bytes, and records by their kind. The
-// kinds are nil if the extension that reads them is not installed.
+// readLog returns the bytes of the write-ahead log between two positions, and the records by kind.
+// The kinds are nil if pg_walinspect is not installed.
 func readLog(t *testing.T, url, from, to string) (bytes int64, kinds map[string]logged) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
