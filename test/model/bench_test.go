@@ -35,11 +35,11 @@ type bench struct {
 	sites    *sites
 	temporal *cluster
 	world    *model.World
-	// reconciler is that of the sequence's worker.
+	// reconciler belongs to the sequence's worker.
 	reconciler *reconcile.Reconciler
 	network    *network.Monitor
 	last       model.Rows
-	// twice has the result of the next activity lost.
+	// twice is set if the result of the next activity will be lost.
 	twice  bool
 	calls  int
 	wrong  []string
@@ -47,8 +47,8 @@ type bench struct {
 	trace  func(format string, args ...any)
 	rename *strings.Replacer
 	ids    map[int64]string
-	// over counts the looks of each dispatcher at a run that has nothing left, and since is
-	// how many requests had been made by the first.
+	// over counts the passes of each dispatcher over a run that is complete. since is the number
+	// of requests before the first such pass.
 	over, since map[string]int
 	// idle counts how often in a row each domain was served without a request.
 	idle map[string]int

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fault is a sequence that showed a fault: a row of the table in issue 22, and what was seen.
+// fault is a sequence that showed a fault: a row of the table in issue 22, and the symptom.
 type fault struct {
 	row   int
 	name  string
@@ -16,7 +16,7 @@ type fault struct {
 	seen  string
 }
 
-// faults are what the model has found, each shrunk to what it takes.
+// faults lists the faults that the model has found, each shrunk to the necessary steps.
 var faults = []fault{
 	{1, "RecrawlOfARunThatIsDone", `seed r0 d0/; run; seed r0 when_done=recrawl`, "never asked for again"},
 	{1, "RecrawlOffAndOn", `seed r0 d0/ when_done=recrawl; run; set r0 when_done=end; recrawl r0 1h; time 2h; run; set r0 when_done=recrawl; run; seed r0`, "never asked for again"},

@@ -107,11 +107,11 @@ var quietSteps = map[string]bool{
 	"refuse": true, "web": true, "terminate": true, "outage": true,
 }
 
-// names are what differs between complaints of one kind.
+// names matches the names and numbers that differ between complaints of one kind.
 var names = regexp.MustCompile(`https?://\S+|\b[dr]\d\b|\d+`)
 
-// faulty is what kind of thing a complaint is about, so that a shrunk sequence fails as the
-// whole did.
+// faulty returns the kind of the first complaint, so that a shrunk sequence fails in the same way
+// as the whole sequence.
 func faulty(wrong []string) string {
 	if len(wrong) == 0 {
 		return ""
@@ -119,7 +119,7 @@ func faulty(wrong []string) string {
 	return names.ReplaceAllString(wrong[0], "…")
 }
 
-// shrinkSpan is how long it takes at the most.
+// shrinkSpan is the timeout of shrink.
 const shrinkSpan = 30 * time.Second
 
 // shrink drops steps for as long as the sequence fails in the same way.

@@ -11,9 +11,8 @@ import (
 	"github.com/mosey-web/mosey/internal/reconcile"
 )
 
-// compared has the rows compared with the workflows, as a worker does now and then: twice, and
-// once more where something is believed only if it still differs, unless something is to do
-// before.
+// compared compares the rows with the workflows, as a worker does periodically. It makes two
+// passes, and a third pass if a difference is unconfirmed. It stops early if a workflow is ready.
 func (b *bench) compared() error {
 	for n := range 3 {
 		if b.temporal.away {

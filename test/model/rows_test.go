@@ -46,9 +46,9 @@ SELECT jsonb_build_object('now', pg_temp.us(clock_timestamp()),
     WHERE r.name = ANY ($1) AND c.domain = ANY ($2) AND NOT c.prerequisite GROUP BY r.name, c.domain, c.url
 ) y))`
 
-// functions are what each connection has beside the schema: how an instant is read, and how
-// time passes for some runs and domains: everything that they wait for comes nearer. What is
-// closed never changes, but for this.
+// functions defines the temporary functions of each connection. us converts an instant. pass lets
+// time pass for some runs and domains: it moves all their instants back. Only pass changes closed
+// rows.
 const functions = `
 CREATE OR REPLACE FUNCTION pg_temp.us(t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN t IS NULL THEN 0 WHEN t = 'infinity' THEN 9223372036854775807 ELSE (extract(epoch FROM t) * 1000000)::bigint END

@@ -59,8 +59,8 @@ func (b *bench) drain(most int, done func() bool) error {
 	return nil
 }
 
-// calm says that nothing is left to be asked for, but for what comes again: runs that do not
-// stand have ended, and no domain is served.
+// calm reports whether no request is left except future revisits. All runs have then ended, except
+// runs that wait when done, and no workflow serves a domain.
 func (b *bench) calm() bool {
 	if len(b.ready()) > 0 {
 		return false
@@ -80,7 +80,7 @@ func (b *bench) calm() bool {
 	return true
 }
 
-// nextTimer is when some workflow has something to do by itself; 0 means never.
+// nextTimer returns the next instant at which a timer wakes a workflow; 0 means never.
 func (b *bench) nextTimer() (next model.Instant) {
 	for _, f := range b.temporal.flows {
 		if f.until != 0 && (next == 0 || f.until < next) {
@@ -90,7 +90,7 @@ func (b *bench) nextTimer() (next model.Instant) {
 	return next
 }
 
-// settle takes everything out of the way, and looks whether all that is wanted is asked for.
+// settle removes every obstacle, and checks that all wanted pages are requested.
 func (b *bench) settle() error {
 	b.temporal.away, b.temporal.lose, b.temporal.refuse, b.twice, b.sites.dies = false, 0, 0, false, false
 	b.network = nil
@@ -180,8 +180,8 @@ func (b *bench) openRobots(origin string) error {
 	return err
 }
 
-// liftAll has people take back what they have decided, one by one, and only that: who is told
-// of it looks at everything again.
+// liftAll revokes the decisions of operators one by one and changes nothing else, because each
+// notified workflow checks everything again.
 func (b *bench) liftAll() error {
 	for _, name := range b.domains {
 		d := b.world.Domain(name)
@@ -198,7 +198,7 @@ func (b *bench) liftAll() error {
 				return err
 			}
 		}
-		// the hour comes, and their robots.txt say so no longer
+		// the visit time of robots.txt no longer excludes the current hour
 		for origin := range d.Shut {
 			if err := b.openRobots(origin); err != nil {
 				return err
@@ -232,7 +232,7 @@ func (b *bench) liftAll() error {
 	return nil
 }
 
-// limitsOf are the settings without those limits that a run has.
+// limitsOf returns the settings that remove the limits of a run.
 func limitsOf(r *model.Run) (pairs []string) {
 	set := r.Settings
 	for name, limit := range map[string]*int64{

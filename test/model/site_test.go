@@ -21,16 +21,16 @@ import (
 	"github.com/mosey-web/mosey/test/model"
 )
 
-// sites are the scripted web of one sequence: what its pages name, and how each domain
-// answers just now. It stands at the edge of the network.
+// sites is the scripted web of one sequence: the links of its pages, and the current response of
+// each domain. It replaces the network.
 type sites struct {
 	domains []string
 	links   map[string][]model.Found
-	// answers and robots are how each domain answers.
+	// answers and robots hold the current responses of each domain.
 	answers, robots map[string]string
-	// dies has the worker die in the next request for a page.
+	// dies is set if the worker will die in the next request for a page.
 	dies bool
-	// now is what is being asked; it is set by the store, which has given the lease.
+	// now is the current request. The store sets it when it grants the lease.
 	now *asking
 }
 
@@ -41,7 +41,7 @@ type asking struct {
 	penalty          model.Instant
 }
 
-// died is what a worker panics with that is killed.
+// died is the panic value of a killed worker.
 type died struct{}
 
 // pageNames are the pages of each domain.
@@ -219,7 +219,7 @@ func (s *sites) Do(_ context.Context, r fetch.Request) (*fetch.Response, error) 
 	return answer, nil
 }
 
-// page is what a page says, or an image shows.
+// page fills in the response for a page or an image.
 func (s *sites) page(a asking, answer *fetch.Response) {
 	switch {
 	case a.prerequisite:

@@ -17,29 +17,29 @@ import (
 	"github.com/mosey-web/mosey/test/model"
 )
 
-// A sequence is a list of steps, each a line of words. r0 to r2 are runs, d0 to d5 domains,
-// d0/a a page.
+// apply executes one step, a line of words. r0 to r2 are runs, d0 to d5 domains, d0/a a page.
 //
-//	web N                          the pages of the web are others, drawn by N
-//	seed r0 d0/ d1/a d2 k=v …      a person seeds pages, d2 without a scheme, and changes settings
-//	schedule r0 d0/                a schedule does
-//	stage r0 d0/                   a person stores them, and has nothing begin
-//	add r0 d0/c                    a person adds a page to a domain that is being crawled
-//	recrawl r0 1h                  a person wants pages again that are older
-//	set r0 k=v …                   a person changes settings of a run
+//	web N                          Draw other pages for the web from the seed N.
+//	seed r0 d0/ d1/a d2 k=v …      Seed pages, d2 without a scheme, and change settings.
+//	schedule r0 d0/                Seed pages by a schedule.
+//	stage r0 d0/                   Store pages without starting the run.
+//	add r0 d0/c                    Add a page to a domain during its crawl.
+//	recrawl r0 1h                  Recrawl the pages that are older.
+//	set r0 k=v …                   Change settings of a run.
 //	pause d0|r0 [20s], resume d0|r0, stop d0|r0, block d0, unblock d0, retry d0
 //	delay d0 5s, budget d0 3, window d0|r0 closed|open
-//	site d0 503+30s                the domain answers its pages so from now on; ok is well
-//	robots d0 503                  and its robots.txt; shut wants visits at another time of the day
-//	time 30s                       time passes
-//	work N                         one of the workflows that have something to do takes a step
-//	run                            they all do, until they wait
-//	kill                           the next request's worker dies in it
-//	twice                          the result of the next activity is lost
-//	away, back, lose, refuse       Temporal is away; is back; the next signal is lost, refused
-//	outage                         this machine's network is judged over all sites together
-//	reconcile                      rows are compared with workflows, if something does that
-//	terminate N                    a workflow is terminated
+//	site d0 503+30s                Set the response of the domain's pages; ok is success.
+//	robots d0 503                  Set the response of robots.txt; shut excludes the current hour.
+//	time 30s                       Let time pass.
+//	work N                         Let one of the ready workflows take a step.
+//	run                            Let all workflows take steps until they wait.
+//	kill                           Kill the worker during its next request.
+//	twice                          Lose the result of the next activity.
+//	away, back                     Disconnect Temporal; connect it again.
+//	lose, refuse                   Lose the next signal; refuse it.
+//	outage                         Judge this machine's network over all sites together.
+//	reconcile                      Compare the rows with the workflows.
+//	terminate N                    Terminate a workflow.
 func (b *bench) apply(step string) error {
 	words := strings.Fields(step)
 	b.trace("%s", step)
@@ -124,7 +124,8 @@ func span(text string) time.Duration {
 	return d
 }
 
-// until is when a pause ends, and what the model is told of it.
+// until returns the end of a pause as a time and as an instant of the model. Without arguments the
+// pause never ends.
 func until(args []string) (time.Time, model.Instant) {
 	if len(args) == 0 {
 		return time.Time{}, model.Never
@@ -133,7 +134,7 @@ func until(args []string) (time.Time, model.Instant) {
 	return at, model.Instant(at.UnixMicro())
 }
 
-// closedWindow is a window that is closed now, and on whatever day it is.
+// closedWindow returns a window that is closed now, on any day of the week.
 func closedWindow() string {
 	from := time.Now().UTC().Add(12 * time.Hour)
 	return fmt.Sprintf("Mon-Sun %02d:00-%02d:30 UTC", from.Hour(), from.Hour())
@@ -252,7 +253,7 @@ func (b *bench) seed(run, kind string, args []string) error {
 	return nil
 }
 
-// seeded is what a seeding has stored.
+// seeded adds the stored settings and URLs of a seeding to the model.
 func (b *bench) seeded(s *seeding) {
 	r := b.world.Ensure(s.run, s.store.Settings)
 	for _, url := range s.store.URLs {
@@ -265,7 +266,7 @@ func (b *bench) seeded(s *seeding) {
 	}
 }
 
-// set changes settings of a run as cmd/mosey does, and tells who can be told.
+// set changes settings of a run as cmd/mosey does, and notifies the workflows.
 func (b *bench) set(run string, args []string) error {
 	set, err := b.settings(run, args)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/mosey-web/mosey/test/model"
 )
 
-// errAway is what whoever needs Temporal is told while it is away.
+// errAway is the error of all calls while Temporal is away.
 var errAway = errors.New("no connection to Temporal")
 
-// lateness is by how much a timer is late: a worker that is not waits in the process.
+// lateness is the delay of a timer, so that a worker need not wait in process.
 const lateness = 500 * time.Millisecond
 
 // workflow is one that runs. A step is one activity at the most.
@@ -81,22 +81,22 @@ func (f *flow) again(now model.Instant, err error) bool {
 	return true
 }
 
-// heartbeatTimeout is when Temporal notices that a worker has died.
+// heartbeatTimeout is the time after which Temporal notices the death of a worker.
 const heartbeatTimeout = 3 * time.Minute
 
-// errLost is an activity whose result Temporal never hears of.
+// errLost is the error of an activity whose result never reaches Temporal.
 var errLost = errors.New("the worker is gone")
 
-// cluster is a Temporal in memory. It is told of what the activities start, and loses what
-// can be lost.
+// cluster is a Temporal in memory. The activities start its workflows and signal them. It can lose
+// or refuse these calls.
 type cluster struct {
 	mu    sync.Mutex
 	flows map[string]*flow
-	// away is set if nobody reaches it and it does nothing; lose is how many signals and
-	// starts are lost on their way.
+	// away is set if Temporal is unreachable and runs nothing. lose is the number of signals and
+	// starts to lose.
 	away bool
 	lose int
-	// refuse is how many are refused.
+	// refuse is the number of signals and starts to refuse.
 	refuse int
 	now    func() model.Instant
 }
@@ -181,7 +181,7 @@ type domainFlow struct {
 	next  activities.Step
 	fetch activities.FetchPagesInput
 	res   activities.FetchPagesResult
-	// robots is what StepRobots asks for.
+	// robots is the input of StepRobots.
 	robots        activities.FetchRobotsInput
 	span          time.Duration
 	reason        reasons.Reason
