@@ -26,8 +26,8 @@ var (
 	benchDatabase = flag.String("search.database", "", "the `URL` of a database that BenchmarkSearch fills if it is empty, and keeps")
 )
 
-// What the pages of the benchmark are made of. Words are as frequent as those of a
-// language without its stop words: the most frequent is on a third of the pages.
+// Sizes of the benchmark's pages. The frequencies of words follow a language without its stop
+// words, so that the most frequent word is on a third of the pages.
 const (
 	benchWords      = 300 // a page
 	benchVocabulary = 300_000

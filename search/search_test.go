@@ -37,7 +37,7 @@ func newLibrary(t *testing.T) *library {
 	return &library{Searcher: search.New(store), store: store, run: run}
 }
 
-// page is what was read of one.
+// page holds the stored properties of a crawled page.
 type page struct {
 	url       string
 	language  string
@@ -108,7 +108,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 	dbtest.WriteKeywords(t, l.store)
 }
 
-// urls are what a query finds, in its order.
+// urls returns the URLs that a query finds, in the order of the results.
 func (l *library) urls(t *testing.T, q search.Query) []string {
 	t.Helper()
 	results, err := l.Search(t.Context(), q)

@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
-// crawlCases are what a page that is asked for meets.
+// crawlCases adds the cases of statements that run during the request for a page.
 func crawlCases(changing changes) {
 	changing["FactsOfDomains"] = func(t *testing.T, c change) {
 		ctx := t.Context()

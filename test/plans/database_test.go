@@ -20,8 +20,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 const (
-	// fewPages and fewSites are what is stored when the statistics are taken that are stale
-	// later, manyPages and manySites what is stored when plans are made.
+	// fewPages and fewSites are stored when the stale statistics are collected. manyPages and
+	// manySites are stored when plans are made.
 	fewPages, manyPages = 1_000, 1_000_000
 	fewSites, manySites = 50, 20_000
 )
@@ -145,7 +145,7 @@ func (d *database) exec(t testing.TB, sql string, args ...any) {
 	}
 }
 
-// statistics are what the planner knows of the tables. They are made in this order.
+// statistics lists the states of the planner's statistics, in the order of their creation.
 var statistics = []struct {
 	name string
 	sql  string

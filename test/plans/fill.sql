@@ -15,12 +15,12 @@ CREATE OR REPLACE FUNCTION pg_temp.site(s bigint) RETURNS text LANGUAGE sql IMMU
     SELECT CASE WHEN s % 50 = 7 THEN 'blog-' || s || '.hosting.example' ELSE 'site-' || s || '.example' END
 $$;
 
--- How many pages of a site run 1 has asked for.
+-- Returns the number of pages of a site that run 1 has requested.
 CREATE OR REPLACE FUNCTION pg_temp.asked(s bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE s WHEN 0 THEN 120000 WHEN 1 THEN 60000 WHEN 2 THEN 30000 ELSE 20 END
 $$;
 
--- Whether a workflow serves a site, for which run, and whether that has a request in flight.
+-- Reports whether a workflow has claimed a site and has a request of run 1 in flight.
 CREATE OR REPLACE FUNCTION pg_temp.claimed(s bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT s % 100 = 1
 $$;

@@ -61,12 +61,12 @@ func (n *planNode) read() float64 {
 	return max((n.Rows+n.Filtered+n.Rechecked)*n.Loops, blocks)
 }
 
-// collects are aggregates that keep what goes into them.
+// collects lists the aggregates that keep all their input rows.
 var collects = []string{"array_agg(", "jsonb_agg(", "string_agg(", "jsonb_object_agg("}
 
-// needs is how many rows a statement needs: those that it returns or changes, gets in
-// arrays or documents, selects for an expression, or collects in an array. A row that is
-// only counted, summed up, sorted away, hashed or found not to match is not needed.
+// needs returns the number of rows that a statement needs. Needed rows are returned or changed,
+// read from arrays or documents, selected for an expression, or collected in an array. Rows that
+// are only counted, summed, hashed, filtered out, or cut off after a sort are not needed.
 func needs(root *planNode) float64 {
 	text := strings.Builder{}
 	root.all(func(n *planNode) { text.WriteString(n.Filter + strings.Join(n.Output, " ")) })
@@ -97,13 +97,13 @@ func needs(root *planNode) float64 {
 	return needed
 }
 
-// verdict is what a plan has read, and what is wrong with that; empty means nothing.
+// verdict holds the number of rows that a plan read. An empty fault means that the plan is good.
 type verdict struct {
 	read, ratio float64
 	fault       string
 }
 
-// judge looks at a plan that was carried out.
+// judge checks an executed plan.
 func judge(root *planNode) (v verdict) {
 	var most *planNode
 	root.all(func(n *planNode) {

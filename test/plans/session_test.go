@@ -42,15 +42,15 @@ type executed struct {
 	during string
 }
 
-// session has one connection, configured as a process of Mosey has it, that tells of each
-// plan which it carries out.
+// session has one connection with the configuration of a Mosey process. The connection reports each
+// plan that it executes.
 type session struct {
 	pool  *pgxpool.Pool
 	store *db.Store
-	// during is the case that is run, and seen is called with each plan.
+	// during is the current case. seen is called with each plan.
 	during string
 	seen   func(executed)
-	// err is what was wrong with a notice.
+	// err is set if a notice could not be parsed.
 	err error
 }
 
@@ -146,7 +146,7 @@ func (s *session) change(t *testing.T, name string, run func(*testing.T, change)
 	require.NoError(t, s.err, name)
 }
 
-// change is what a case has that changes rows.
+// change is the transaction of a case that changes rows.
 type change struct {
 	pgx.Tx
 

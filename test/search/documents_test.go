@@ -25,12 +25,12 @@ type manual struct {
 	language string
 }
 
-// handbookLanguages are those in which Debian's handbook is judged.
+// handbookLanguages lists the judged translations of Debian's handbook.
 var handbookLanguages = []string{"de-DE", "en-US", "es-ES", "fr-FR", "it-IT", "ja-JP", "pl-PL", "pt-BR", "ru-RU", "zh-CN"}
 
 const handbookDir = "/usr/share/doc/debian-handbook/html"
 
-// searched are the manuals that are searched.
+// searched returns the manuals to search.
 func searched() []manual {
 	all := []manual{
 		{"python", "/usr/share/doc/python3.11/html", "https://docs.python.org/3.11/", "en"},
@@ -68,7 +68,7 @@ type document struct {
 	defines []string
 }
 
-// packages are what has to be installed.
+// packages lists the required Debian packages.
 const packages = "xapian-omega xapian-tools python3.11-doc postgresql-doc-15 git-doc debian-handbook installation-guide-amd64"
 
 // readAll reads the files of manuals. It skips the test if one is not installed.

@@ -102,7 +102,7 @@ func makeKnown(docs []*document) []known {
 
 func isCJK(d *document) bool { return d.manual.language == "ja" || d.manual.language == "zh" }
 
-// knowing is what is known of all documents.
+// knowing holds statistics of all documents.
 type knowing struct {
 	docs   []*document
 	titles map[string]int // how many have a title, in words

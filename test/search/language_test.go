@@ -52,17 +52,16 @@ func translated(t *testing.T) (all []manual) {
 }
 
 const (
-	// lettersLeast is how many letters of prose tell a language.
+	// lettersLeast is the minimum number of letters of prose that identify a language.
 	lettersLeast = 300
-	// mixedLeast is the share of a page from which on its smaller language counts.
+	// mixedLeast is the minimum share of a page for its smaller language to count.
 	mixedLeast = 0.2
-	// clearLeast is the share of a page from which on its larger language is beyond doubt.
+	// clearLeast is the minimum share of a page for its larger language to be certain.
 	clearLeast = 0.6
 )
 
-// parts is how much of a page's prose is in English and in its own language, by its
-// paragraphs: one is English if the English version has it, or if most of its words are
-// in that.
+// parts returns the amounts of a page's prose in its own language and in English. A paragraph is
+// English if the English version contains it or more than three quarters of its words.
 func parts(d, english *document) (own, foreign int) {
 	if english == nil || d.manual.language == "en" {
 		for _, p := range d.raw {

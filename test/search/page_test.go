@@ -13,17 +13,17 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// page is what the judge sees of a page.
+// page holds the parts of a page that the judge uses.
 type page struct {
 	title, text string
 	paragraphs  []string
 	defines     []string
-	// leaf leaves out paragraphs inside of what is read.
+	// leaf is set to skip nested paragraphs.
 	leaf bool
 }
 
-// parsePage reads a page by the markup that the manuals have. It is not Mosey's extractor,
-// which it helps to judge.
+// parsePage parses a page by the markup of the manuals. It is independent of Mosey's extractor,
+// because it helps to judge it.
 func parsePage(r io.Reader) page {
 	root, err := html.Parse(r)
 	if err != nil {
@@ -38,13 +38,13 @@ func parsePage(r io.Reader) page {
 	return p
 }
 
-// aroundPattern are the classes and ids of what stands around the text.
+// aroundPattern matches the classes and ids of the elements around the text.
 var aroundPattern = regexp.MustCompile(`(?i)^(nav|navheader|navfooter|docnav|banner|title|footer|footer-text|related|sphinxsidebar|sphinxsidebarwrapper|mobile-nav|menu|bottomlink|top|bottom)$`)
 
 // identifierPattern is an identifier that is no plain word.
 var identifierPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)+$|^[a-z]*[A-Z]+[a-z]+[A-Z]\w*$`)
 
-// walk adds what is in a node; around is set in what stands around the text.
+// walk adds the content of a node. around is set in the elements around the text.
 func (p *page) walk(n *html.Node, around bool, text *strings.Builder) {
 	switch n.Type {
 	case html.TextNode:

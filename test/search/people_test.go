@@ -105,8 +105,8 @@ func judgePeople(t *testing.T, all []contestant) {
 	t.Log("\n" + table.String())
 }
 
-// pool writes what the contestants find for people's queries and has no grade, with what a
-// grader has to know of it.
+// pool writes the ungraded results of all contestants for people's queries. Each line has the
+// query, the URL, the title and the beginning of the text for a grader.
 func pool(t *testing.T, docs []*document, all []contestant) {
 	t.Helper()
 	of := map[string]*document{}
@@ -133,7 +133,7 @@ func pool(t *testing.T, docs []*document, all []contestant) {
 				add(who.find(t.Context(), q, ""))
 				continue
 			}
-			for host := range hosts { // what two a domain leaves out
+			for host := range hosts { // results beyond two a domain
 				found, err := who.find(t.Context(), q, host)
 				add(found[:min(len(found), depth)], err)
 			}

@@ -59,10 +59,10 @@ func newXapian(t *testing.T, docs []*document) *xapian {
 	return x
 }
 
-// xapianMost is how many results are read, of which most are folded away.
+// xapianMost is the limit of results to read. Most of them are folded away.
 const xapianMost = 300
 
-// search returns the URLs that a query finds, the best first. A host leaves out others.
+// search returns the URLs that a query finds, the best first. A host restricts the results to it.
 func (x *xapian) search(ctx context.Context, query, host string, most int) ([]string, error) {
 	op := "and"
 	if x.or {
