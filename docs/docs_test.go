@@ -41,7 +41,8 @@ func files(t *testing.T) (names []string) {
 	return names
 }
 
-// prose is a file without the code of a Go file, whose strings name what they like.
+// prose returns the text of a file. Of a Go file it returns only the comments, because its strings
+// may contain any name.
 func prose(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)

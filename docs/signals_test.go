@@ -66,7 +66,7 @@ func signals(t *testing.T) (rows []signal) {
 	return rows
 }
 
-// said is what a signal says in each of the places that its row names.
+// said returns the usage that a signal declares, once for each place that its row names.
 func (s signal) said(t *testing.T, name string) (all []usage.Usage) {
 	t.Helper()
 	page, err := urls.Parse("https://example.org/a")

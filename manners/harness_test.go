@@ -15,20 +15,20 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// plot is a client that does one word after another:
+// plot lists the actions of a client, one word each:
 //
-//	/target, host/target   asks for it; the host of the case is left out
-//	HEAD:/target           asks by another method
-//	/target[Name=value]    with a header; _ in values is a space, and several headers are apart by ;;
-//	/target!               does not wait for an answer, and hangs up
-//	+3s, -50ms             comes so much later, or before the answer
-//	kill                   is killed, and started again
+//	/target, host/target   Request a target. The default host is the case's host.
+//	HEAD:/target           Request it with another method.
+//	/target[Name=value]    Add headers, separated by ;;. An underscore in a value is a space.
+//	/target!               Close the connection without waiting for the response.
+//	+3s, -50ms             Send the next request later, or before the previous response.
+//	kill                   Kill the client and restart it.
 //
-// The pauses are written into the log afterwards, so that none has to be waited for: the
-// sites of the suite answer by the count of requests, not by the time.
+// The test adds the pauses to the log afterwards and need not wait for them, because the sites of
+// the suite respond by the count of requests, not by the time.
 type plot string
 
-// plotted is a case with a plot that passes, and one that does not.
+// plotted is a case with a plot that passes and a plot that fails.
 type plotted struct {
 	id        string
 	good, bad plot

@@ -31,10 +31,11 @@ type visitor struct {
 	t    *testing.T
 }
 
-// script is what a client does. It may change the log afterwards, in place of waiting.
+// script performs the requests of a client. The returned function changes the log afterwards, so
+// that the client need not wait.
 type script func(v visitor) func(web.Log)
 
-// scripted is a case with a client that passes and one that does not.
+// scripted is a case with a client that passes and a client that fails.
 type scripted struct {
 	id        string
 	good, bad script
@@ -137,7 +138,7 @@ func (v visitor) settle() web.Log {
 	return log
 }
 
-// resolve is what the web's name server says.
+// resolve looks a host up with the web's name server.
 func (v visitor) resolve(host string) []netip.Addr {
 	v.t.Helper()
 	r := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
