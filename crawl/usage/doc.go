@@ -34,9 +34,9 @@
 //	noarchive                 -          -          forbidden
 //
 // The other signals forbid no purpose. A page with noindex, or a past unavailable_after, may be
-// recorded but belongs in no index: see [Indexable]. [FollowLinks] reads nofollow. [AllowsImages]
-// reads noimageai and noimageindex. nosnippet and Content-Signal ai-input are stored for users of
-// the data.
+// recorded but belongs in no index: see [Indexable]. For nofollow see [FollowLinks], and for
+// noimageai and noimageindex see [AllowsImages]. Users of the data find nosnippet and
+// Content-Signal ai-input stored.
 //
 // Everything is bounded, and nothing fails: an unreadable signal is ignored.
 package usage

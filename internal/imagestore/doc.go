@@ -9,6 +9,6 @@
 //
 // The S3 client is minio-go. AWS's own library would make the worker 5.7 MB larger. Both libraries
 // find credentials in the same places: the environment, profiles (with single sign-on or another
-// program), roles, and the machine, container or pod. gocloud.dev's blob, which is built on AWS's,
-// adds 16 MB and 40 modules more.
+// program), roles, and the machine, container or pod. A third library, gocloud.dev's blob, is built
+// on AWS's and adds 16 MB and 40 modules more.
 package imagestore

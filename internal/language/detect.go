@@ -45,10 +45,10 @@ type Detector struct {
 func New(models Models) Detector { return Detector{models: models} }
 
 // Languages returns the main language of a text, and a second language if it covers at least a
-// fifth of the text. prose is running text in normal form C, one paragraph per line, without menus
-// and code. declared has the tags of the page and its header, the most trusted first. Malformed
-// tags are ignored. The results have at most 35 characters. They are empty if the language is
-// undetermined or there is no second language.
+// fifth of the text. The prose is running text in normal form C, one paragraph per line, without
+// menus and code. The declared tags of the page and its header come with the most trusted first.
+// Malformed tags are ignored. The results have at most 35 characters. They are empty if the
+// language is undetermined or there is no second language.
 func (d Detector) Languages(prose string, declared ...string) (first, second string) {
 	tags := parse(declared)
 	if d.models == nil {

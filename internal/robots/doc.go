@@ -1,10 +1,10 @@
 // Package robots reads robots.txt by RFC 9309 and decides about paths.
 //
-// [Parse] takes the body of a robots.txt, however broken, and never fails. [File.Rules] selects the
-// group for one product token, and [Rules.Decide] decides about one path. [Rules.String] and
-// [Restore] store only that group between two visits. The package does no I/O and uses no clock.
-// The caller judges the status of the response (4xx, 429, 5xx, network errors) before it passes a
-// body.
+// [Parse] takes the body of a robots.txt, however broken, and never fails. Then [File.Rules]
+// selects the group for one product token, and [Rules.Decide] decides about one path. Only that
+// group is stored between two visits, by [Rules.String] and [Restore]. The package does no I/O and
+// uses no clock. The caller judges the response status (4xx, 429, 5xx, network errors) before
+// passing a body.
 //
 // # Reading
 //
