@@ -35,8 +35,8 @@ func (b *testBundle) pass(t *testing.T, by time.Duration) {
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = scheduled_for - $1::interval WHERE outcome IS NULL", by)
 }
 
-// work does what the domain's workflow does, and passes over its waits, of which it
-// returns the sum. It ends when the workflow would, or would sleep for an hour.
+// work repeats the steps of the domain's workflow, skips its waits and returns their sum. It ends
+// when the workflow would end, or would sleep for an hour.
 func (b *testBundle) work(t *testing.T) (waited time.Duration) {
 	t.Helper()
 	wait := func(d time.Duration) {

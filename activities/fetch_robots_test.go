@@ -33,7 +33,7 @@ func (b *testBundle) robotsInput(t *testing.T) activities.FetchRobotsInput {
 	return activities.FetchRobotsInput{Domain: b.site, Origin: originOf(t, b.page("/"))}
 }
 
-// robots is what is stored of the site's robots.txt.
+// robots returns the stored robots.txt of the site.
 func (b *testBundle) robots(t *testing.T) crawl.Robots {
 	t.Helper()
 	r, err := b.store.Robots(t.Context(), originOf(t, b.page("/")))

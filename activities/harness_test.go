@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 const (
 	agent   = "mosey"
 	runName = "small-web"
-	// payloadMax is what a payload may have; see package activities.
+	// payloadMax is the largest allowed payload; see package activities.
 	payloadMax = 4 << 10
 )
 
@@ -65,26 +65,27 @@ type testBundle struct {
 	web     *web.Web
 }
 
-// options are what differs between tests. The zero value is one site without
-// pages besides its root, and a run without delays.
+// options hold the differences between tests. The zero value means one site with a root page only,
+// and a run without delays.
 type options struct {
 	sites    []web.Site
 	settings settings.Settings
 	limits   fetch.Config
-	// private leaves the web's network out of those that may be asked.
+	// private omits the web's network from the allowed networks.
 	private bool
-	// maxFetches is the places for requests, 0 for the default
+	// maxFetches is the limit of concurrent requests; 0 means the default
 	maxFetches     int
 	allowMalformed bool
 	allow          netip.Prefix
 	seedFiles      activities.SeedFiles
 	images         activities.ImageStore
-	// logger is what the worker logs to; nil is nothing
+	// logger is the worker's logger; nil discards the log
 	logger *slog.Logger
 	tracer *traces.Tracer
-	// network is a monitor that spares no site alone, unless it is set
+	// network is the monitor; nil means a monitor that never excuses the failure of a single site
 	network *network.Monitor
-	// completer has batches hand their activities over where they wait; nil has them wait inside
+	// completer lets batches complete their activities asynchronously; nil makes them wait in
+	// process
 	completer activities.Completer
 	resolve   func(activities.Resolver) activities.Resolver
 	wrap      func(activities.Fetcher) activities.Fetcher
@@ -278,7 +279,7 @@ func (b *testBundle) fetchRobots(t *testing.T, in activities.FetchRobotsInput) (
 	return activityCall[activities.FetchRobotsResult](t, b.acts, b.acts.FetchRobots, in)
 }
 
-// report is what is stored of a page of the site.
+// report returns the stored report of a page of the site.
 func (b *testBundle) report(t *testing.T, target string) report.Page {
 	t.Helper()
 	rep, err := b.store.Page(t.Context(), b.site, b.page(target))
@@ -322,13 +323,13 @@ func (b *testBundle) requireSlot(t *testing.T, after web.Record, delay time.Dura
 	require.Equal(t, why, d.SlotReason)
 }
 
-// log is what the site was asked.
+// log returns the requests to the site.
 func (b *testBundle) log() web.Log {
 	addr, _ := b.web.Addr(b.site)
 	return slices.DeleteFunc(b.web.Log(), func(r web.Record) bool { return r.LocalAddr.Addr() != addr })
 }
 
-// pages are the paths of the pages that the site was asked for.
+// pages returns the paths of the requested pages of the site.
 func (b *testBundle) pages() []string {
 	targets := []string{}
 	for _, r := range b.log().Pages() {
@@ -337,13 +338,13 @@ func (b *testBundle) pages() []string {
 	return targets
 }
 
-// environment is what an activity runs in.
+// environment configures the environment of one activity.
 type environment struct {
 	beat func()
 	ctx  context.Context
 	logs slog.Handler
 	stop chan struct{}
-	// earlier is the result of the attempts before.
+	// earlier is the result of the previous attempt.
 	earlier any
 }
 

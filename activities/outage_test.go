@@ -291,8 +291,8 @@ func (f withoutIPv6) Do(ctx context.Context, r fetch.Request) (*fetch.Response, 
 	return f.Fetcher.Do(ctx, r)
 }
 
-// A host that has only an address of a family to which this machine has no way is out of
-// reach from here, and not for ever in doubt.
+// TestAHostOfAnotherFamily checks that a host with only an IPv6 address counts as unreachable from
+// a machine without an IPv6 route. The failure does not stay in doubt forever.
 func TestAHostOfAnotherFamily(t *testing.T) {
 	t.Parallel()
 	o := outageOptions(web.Site{Pages: 2, Plain: true})

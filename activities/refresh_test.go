@@ -33,7 +33,8 @@ func TestRefreshIntoARunOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		only settings.RefreshKind
 		own  *settings.Settings
-		// pending is how many are to be asked for, and asked what is, with what they link to
+		// pending is the expected number of pending URLs. asked lists the expected requests: those
+		// URLs, and the pages that they link to.
 		pending int
 		asked   []string
 	}{

@@ -54,7 +54,7 @@ func otherSite(host string) string {
 	return "http://" + strings.NewReplacer("site-001", "site-002", "site-002", "site-001").Replace(host)
 }
 
-// targets are what the site was asked for, but its robots.txt.
+// targets returns the requests to the site, except its robots.txt.
 func (b *testBundle) targets() []string {
 	targets := []string{}
 	for _, r := range b.log() {
@@ -265,8 +265,8 @@ func TestFeeds(t *testing.T) {
 	})
 }
 
-// A list that has not changed leads to what it led to, and one that has loses what it
-// lists no more.
+// TestListsAreReadAgain checks that an unchanged sitemap leads to the same pages again. A changed
+// sitemap drops the pages that it no longer lists.
 func TestListsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	list := urlset(entry("/a"), entry("/b"))

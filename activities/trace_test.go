@@ -33,7 +33,7 @@ func tracer(t *testing.T, to *otlp.Receiver, sampler sdktrace.Sampler) *traces.T
 	return traces.New(provider)
 }
 
-// phases are those of an attempt that has an answer.
+// phases are the spans of an attempt that gets a response.
 var phases = []string{"place", "resolve", "lease", "GET", "read", "record"}
 
 func TestTraceOfAnAttempt(t *testing.T) {

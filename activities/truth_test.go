@@ -11,18 +11,18 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// kept is what is stored of the front page of a site.
+// kept is the stored state of a site's front page.
 type kept struct {
 	// found is set if a search finds it.
 	found bool
-	// links and images are those that it has now, closed its links that are gone.
+	// links and images count the current ones; closed counts the removed links.
 	links, images, closed int
 }
 
-// everything is what the front page of lived has.
+// everything is the complete state of the front page of lived.
 var everything = kept{found: true, links: 1, images: 1}
 
-// keeps is what is stored of the site's front page.
+// keeps returns the stored state of the site's front page.
 func (b *testBundle) keeps(t *testing.T) kept {
 	t.Helper()
 	const links = "SELECT count(*) FROM page_links l INNER JOIN pages p ON p.id = l.from_page_id WHERE p.url = $1 AND l.kind = 'link' AND l.gone_at IS "
@@ -34,8 +34,8 @@ func (b *testBundle) keeps(t *testing.T) kept {
 	}
 }
 
-// lived is a site with a front page that answers as usual, then as change does, then as
-// usual again. It answers 304 where it is asked with its tag.
+// lived is a site whose front page responds as usual, then as change does, then as usual again. A
+// conditional request with the current ETag gets a 304.
 func lived(change func(*web.Visit), robots ...func(*web.Visit)) []web.Site {
 	usual := func(v *web.Visit) {
 		v.W.Header().Set("ETag", `"1"`)

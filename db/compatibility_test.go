@@ -32,7 +32,7 @@ func program(t *testing.T, changes map[string]string) fstest.MapFS {
 	return files
 }
 
-// laterVersion is that of a later program's migration.
+// laterVersion is the number of a later program's migration.
 const laterVersion = 9000
 
 // newer is a later program, one migration ahead.

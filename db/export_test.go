@@ -14,7 +14,7 @@ var (
 	SchemaFiles  = schemaOf
 )
 
-// Outcome is what Record has returned.
+// Outcome holds the results of one call of Record.
 type Outcome struct {
 	crawl.RecordResult
 	Err error

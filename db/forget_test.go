@@ -14,7 +14,7 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// idOf is that of a page.
+// idOf returns the id of a page.
 func (b *bundle) idOf(t *testing.T, url string) int64 {
 	t.Helper()
 	return one[int64](t, b, "SELECT id FROM pages WHERE url = $1", url)

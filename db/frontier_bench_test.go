@@ -26,17 +26,16 @@ var (
 )
 
 const (
-	// frontierSmall is the frontier in pages that a large one is compared with.
+	// frontierSmall is the size, in pages, of the frontier for comparison.
 	frontierSmall = 10_000
-	// frontierClaims is how often frontierClaim domains are claimed, and frontierEach how
-	// many pages of one are crawled to tell what a page costs.
+	// frontierClaims is the number of measured claims, and frontierClaim the number of domains in
+	// each. frontierEach is the number of crawled pages per domain that measure the cost of a page.
 	frontierClaims, frontierClaim, frontierEach = 5, 1000, 5
 )
 
-// BenchmarkFrontier measures what crawling costs while many pages of many domains are
-// pending: to dispatch the next 1,000 domains, to claim a page of one, and to begin and
-// record a page. It compares that with a frontier of 10,000 pages that has as many pages
-// a domain, measured in turns with the other.
+// BenchmarkFrontier measures the cost of crawling while many pages of many domains are pending. It
+// dispatches the next 1,000 domains, claims a page of a domain, and begins and records the page. In
+// turns, it measures a frontier of 10,000 pages with as many pages per domain, and compares both.
 func BenchmarkFrontier(b *testing.B) {
 	for range b.N {
 		each := *frontierPages / *frontierDomains

@@ -212,7 +212,7 @@ func (b *bundle) giveBack(t *testing.T, domain, ip, holder string) {
 	require.NoError(t, b.Abandon(t.Context(), s, b.leased(domain, holder), 0, false, "not wanted any more"))
 }
 
-// retryPriority is what FetchPages begins an attempt with.
+// retryPriority returns the priority of a retry, as FetchPages passes it to Begin.
 func retryPriority(run crawl.RunFacts) *int {
 	if decide.LastAttempt(run, *run.Crawl) {
 		return nil

@@ -21,11 +21,10 @@ import (
 var imagesContents = flag.Int("images.contents", 100_000, "contents of BenchmarkImagesNear")
 
 const (
-	// nearQueries is how many hashes are looked for, half of which are planted, and
-	// nearChecked how many of them in every row as well.
+	// nearQueries is the number of queried hashes, half of them planted. nearChecked of them are
+	// also compared with every row.
 	nearQueries, nearChecked = 500, 6
-	// nearCopies is how many near copies a planted hash has, that of the nth of them
-	// differing in n bits.
+	// nearCopies is the number of near copies of a planted hash. The nth copy differs in n bits.
 	nearCopies = 12
 )
 
@@ -36,8 +35,8 @@ var nearHashes = map[string]string{
 	"skewed": "hashint8extended(i, 1) | (hashint8extended(i, 2) & m.half) | ((hashint8extended(i, 3) | hashint8extended(i, 4)) & m.low)",
 }
 
-// BenchmarkImagesNear measures how long it takes to find the images that look like one,
-// among -images.contents that do not, and holds the answers against a look at every row.
+// BenchmarkImagesNear measures the search for similar images among -images.contents different ones.
+// It compares some results with a scan of every row.
 func BenchmarkImagesNear(b *testing.B) {
 	for _, name := range []string{"random", "skewed"} {
 		b.Run(name, func(b *testing.B) {

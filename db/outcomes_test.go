@@ -11,7 +11,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// What charts say is what the totals of a run say, before and after it is added up.
+// TestOutcomesOverTime checks that charts show the same totals as the run, before and after the
+// run's totals are added up.
 func TestOutcomesOverTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings.Settings{})

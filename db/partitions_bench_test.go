@@ -122,7 +122,8 @@ func fillPages(b *testing.B, store *db.Store, rows int) {
 	execute(b, store, again...)
 }
 
-// indexesOf returns what drops a table's indexes but its primary key, and what makes them again.
+// indexesOf returns the statements that drop a table's indexes, except its primary key, and the
+// statements that create them again.
 func indexesOf(b *testing.B, store *db.Store, table string) (drop, create []string) {
 	b.Helper()
 	rows, err := store.Pool().Query(b.Context(), `

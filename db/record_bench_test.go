@@ -33,12 +33,12 @@ func BenchmarkRecord(b *testing.B) { benchmarkRecord(b, nil) }
 // keeps up.
 func BenchmarkRecordIndexed(b *testing.B) { benchmarkRecord(b, indexOf) }
 
-// indexOf is what a page is found by: 900 words, as frequent as those of a language.
+// indexOf returns the search terms of a page: 900 words with the frequencies of a language.
 func indexOf(rng *rand.Rand) *crawl.Index {
 	return terms.Index(terms.Page{Language: "en", Title: zipfWords(rng, 6), Headings: zipfWords(rng, 20), Text: zipfWords(rng, 900)})
 }
 
-// zipfWords are words by Zipf's law, n of them.
+// zipfWords returns n words distributed by Zipf's law.
 func zipfWords(rng *rand.Rand, n int) string {
 	zipf := rand.NewZipf(rng, 1.05, 100, 300_000)
 	var text strings.Builder
@@ -174,7 +174,7 @@ func siteLinks(b *testing.B, site, page int) []crawl.Link {
 	return found
 }
 
-// cost is what a database has used so far.
+// cost is the total resource use of a database.
 type cost struct {
 	cpu       time.Duration
 	wal, size int64

@@ -192,7 +192,7 @@ func mixed(t *testing.T, b *bundle) []crawl.Attempt {
 	return a
 }
 
-// told is what is stored, without what depends on the time and the order of
+// told returns the stored rows, without the values that depend on the time or on the order of
 // storing.
 func (b *bundle) told(t *testing.T) map[string][]string {
 	t.Helper()

@@ -31,7 +31,8 @@ func (b *bundle) set(t *testing.T, s settings.Settings) {
 	require.NoError(t, err)
 }
 
-// A run whose depth or scope is widened has what it knows of already.
+// TestWidenRun checks that a run with a larger depth or scope gets the matching URLs that it
+// already knows.
 func TestWidenRun(t *testing.T) {
 	t.Parallel()
 

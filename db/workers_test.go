@@ -22,7 +22,7 @@ const (
 	workerMost = 16
 )
 
-// fleetModel is what workers believe and do, beside the rows.
+// fleetModel models the state and the behaviour of workers, apart from their rows.
 type fleetModel struct {
 	*db.Store
 
@@ -33,8 +33,8 @@ type fleetModel struct {
 	told    []string
 }
 
-// workerModel is a worker: how many requests it may have in flight until when, and those that
-// it has, by when they end at the latest.
+// workerModel models a worker. share is its limit of concurrent requests, which expires at
+// until. flight has the latest end of each request in flight.
 type workerModel struct {
 	id     int32
 	asked  int64
@@ -68,13 +68,13 @@ func (m *fleetModel) enter(t *testing.T, most int) *workerModel {
 	return w
 }
 
-// use is what a worker tells next.
+// use returns the worker's next report.
 func (m *fleetModel) use(w *workerModel) crawl.WorkerUse {
 	w.asked++
 	return crawl.WorkerUse{CallCount: w.asked, InFlight: len(w.flight), MaxInFlight: w.held(m.now), Demand: max(w.wanted, len(w.flight))}
 }
 
-// renew has a worker ask for its share. lost is that it does not hear the answer.
+// renew renews a worker's share. lost means that the worker does not receive the response.
 func (m *fleetModel) renew(t *testing.T, w *workerModel, lost bool) {
 	t.Helper()
 	s, err := m.RenewShare(t.Context(), w.id, m.use(w))
@@ -183,9 +183,9 @@ func (m *fleetModel) step(t *testing.T) {
 	}
 }
 
-// TestWorkerShares has workers come, ask, die, not hear what they are told, and the limit
-// change. What they hold by the rows never exceeds the limit, but for what they held when it was
-// lowered. They never have more in flight than that.
+// TestWorkerShares runs random steps: workers start, renew, die or lose responses, and the limit
+// changes. The shares in the rows never exceed the limit, except for shares granted before it was
+// lowered. Workers never have more requests in flight than their shares allow.
 func TestWorkerShares(t *testing.T) {
 	t.Parallel()
 	seed := *workersSeed

@@ -135,7 +135,7 @@ func TestStatusAttribute(t *testing.T) {
 	}
 }
 
-// A list of what crawls must not show what has ended.
+// TestStatusAttributeAtTheEnd checks that an ended run does not keep the status of a running one.
 func TestStatusAttributeAtTheEnd(t *testing.T) {
 	t.Parallel()
 	dispatched := func(t *testing.T, answers ...activities.DispatchResult) *script {

@@ -7,14 +7,14 @@ func ValidateAddURLs(m AddURLs, domain string) error {
 	return m.validate(domain)
 }
 
-// Carried is what a domain's state hands over to the next execution.
+// Carried returns the state that a domain passes to the next execution.
 func Carried(s DomainState) DomainState { return s.forNextExecution() }
 
-// Details are the current details of a domain in a state.
+// Details returns the current details of a domain in a state.
 func Details(domainName string, s DomainState, now time.Time) string {
 	d := domain{name: domainName, state: s}
 	return d.details(now)
 }
 
-// WaitSummary is the label of the timer of a wait.
+// WaitSummary returns the label of the timer of a wait.
 func WaitSummary(s DomainState) string { return s.waitSummary() }

@@ -105,7 +105,7 @@ func (n *names) fields(of string, t reflect.Type) {
 	}
 }
 
-// jsonKind is what JSON makes of a type that is no struct.
+// jsonKind returns the kind of JSON value for a type that is not a struct.
 func jsonKind(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -210,7 +210,8 @@ To rename or remove one is a migration (workflow.GetVersion, or both names for a
 release). To add one is none: go test ./workflows -run TestNames -update`)
 }
 
-// What a workflow answers to must be what has a name above.
+// TestEveryHandlerIsNamed checks that the golden file names every update and query that a workflow
+// handles.
 func TestEveryHandlerIsNamed(t *testing.T) {
 	t.Parallel()
 	golden, err := os.ReadFile(filepath.Join("testdata", "names.golden"))

@@ -20,20 +20,21 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// payloadMax is what a payload may have; see the design.
+// payloadMax is the largest allowed payload; see the design.
 const payloadMax = 4 << 10
 
-// The largest that each field can become. "&" is the worst that a URL can be made
-// of: JSON writes it in six bytes.
+// The largest values of the fields. "&" is the worst character of a URL, because JSON writes it in
+// six bytes.
 const (
 	domainMax = 253
 	reasonMax = 200
 	runsMax   = 10
-	// shownMax is where activities cut URLs that are only for people.
+	// shownMax is the length to which activities cut URLs for display.
 	shownMax = 300
-	// robotsMax is the most that a location of robots.txt may take in JSON.
+	// robotsMax is the largest size of a robots.txt location in JSON.
 	robotsMax = urls.MaxLength
-	// askedMax and errorMax are where activities cut a request, as JSON.
+	// askedMax and errorMax are the lengths to which activities cut a request and an error, as
+	// JSON.
 	askedMax, errorMax = 300, 150
 
 	longest = settings.Duration(settings.DelayMax + 999999999)

@@ -48,7 +48,7 @@ record the history again.`)
 	}
 }
 
-// history is what tools/replay-record has written into a file.
+// history reads a file that tools/replay-record has written.
 func history(t *testing.T, name string) *historypb.History {
 	t.Helper()
 	file, err := os.Open(name)

@@ -86,7 +86,7 @@ func meanwhile[R any](do func(), r R) answer[R] {
 	}
 }
 
-// activitySet is what the script and the product must agree on.
+// activitySet is the set of activities that the script and the product both implement.
 type activitySet interface {
 	domainActivities
 	runActivities
@@ -269,7 +269,7 @@ func (s *script) during(update func() *outcome) func() {
 
 func (s *script) wake(w workflows.Wake) { s.env.SignalWorkflow(workflows.SignalWake, w) }
 
-// outcome is what came of an update.
+// outcome is the result of an update.
 type outcome struct {
 	accepted, completed bool
 	refused, err        error
@@ -278,7 +278,7 @@ type outcome struct {
 	done                chan struct{}
 }
 
-// update sends an update now; what came of it is known when the workflow is over.
+// update sends an update now. Its outcome is complete when the workflow ends.
 func (s *script) update(name string, args ...any) *outcome {
 	o, began := &outcome{done: make(chan struct{})}, s.env.Now()
 	s.updates++
@@ -336,7 +336,7 @@ func (s *script) names() []string {
 	return names
 }
 
-// inputs are what the activities of a kind were given, in order.
+// inputs returns the inputs of the activities of one kind, in order.
 func inputs[In any](s *script) []In {
 	var list []In
 	for _, c := range s.calls {
@@ -347,10 +347,10 @@ func inputs[In any](s *script) []In {
 	return list
 }
 
-// gap is the time between the begin of the nth activity and of the one before.
+// gap returns the time from the start of the previous activity to the start of the nth.
 func (s *script) gap(n int) time.Duration { return s.calls[n].at - s.calls[n-1].at }
 
-// fetched is the answer of an activity that is to be followed by another fetch.
+// fetched returns the result of an activity that leads to another fetch.
 func fetched(wait time.Duration, why reasons.Reason) activities.FetchPagesResult {
 	return activities.FetchPagesResult{
 		NextStep: activities.NextStep{Next: activities.StepFetch, URL: page, Wait: settings.Duration(wait), Reason: why},

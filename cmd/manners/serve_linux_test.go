@@ -12,7 +12,8 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// Nothing of a crawler runs on: neither what it leaves behind nor what ignores SIGTERM.
+// TestLeavesNoProcess checks that no process of a crawler survives, even if the crawler left it
+// behind or it ignores SIGTERM.
 func TestLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

@@ -13,7 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// What a command prints can be had as JSON, but for those that serve, or print a file.
+// TestCommandsPrintJSON checks that every command has --json, except commands that serve or that
+// print a file.
 func TestCommandsPrintJSON(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(newCLI(), kong.Name("mosey"))

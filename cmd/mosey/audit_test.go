@@ -88,7 +88,7 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// version is that of the robots.txt that is stored.
+// version returns the version of the stored robots.txt.
 func (r *rows) version() int64 {
 	r.t.Helper()
 	stored, err := r.store.Robots(r.t.Context(), aOrigin)

@@ -85,7 +85,7 @@ func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(t, chromedp.Do(ctx, steps...))
 }
 
-// get is what an action returns.
+// get returns the result of an action.
 func get[T any](t *testing.T, b *tab, action chromedp.Action[T]) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -95,7 +95,7 @@ func get[T any](t *testing.T, b *tab, action chromedp.Action[T]) T {
 	return got
 }
 
-// sound requires that nothing went wrong since it was asked last.
+// sound requires that no problem was recorded in the browser.
 func (b *tab) sound(t *testing.T, where string) {
 	t.Helper()
 	b.mu.Lock()
@@ -103,7 +103,7 @@ func (b *tab) sound(t *testing.T, where string) {
 	require.Empty(t, b.troubles, where)
 }
 
-// findings are what axe-core has found on a page.
+// findings is the JavaScript that returns the violations that axe-core finds on a page.
 const findings = `axe.run().then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html).slice(0, 3).join(" ")))`
 
 // look opens a page, requires that everybody can use it, and keeps a picture of it.
@@ -163,7 +163,8 @@ func TestPagesInABrowser(t *testing.T) {
 	require.NotEmpty(t, get(t, b, chromedp.Evaluate[[]string](findings, chromedp.EvalAwaitPromise)))
 }
 
-// What is new is shown without another look, and forms do what they say.
+// TestAPageIsUsedInABrowser checks that an open page shows changes without a reload, and that its
+// forms work.
 func TestAPageIsUsedInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)

@@ -199,8 +199,8 @@ func TestWake(t *testing.T) {
 	})
 }
 
-// Temporal's list of workflows must not show what has ended as what goes on, nor what the
-// command has left as running.
+// TestWorkflowsOfACrawlThatHasEnded checks that Temporal lists no ended workflow, and no run that
+// the command has left, as running.
 func TestWorkflowsOfACrawlThatHasEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

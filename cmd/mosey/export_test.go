@@ -344,7 +344,7 @@ func storeLinks(t testing.TB, store *db.Store, n int) {
 	require.NoError(t, err)
 }
 
-// exportVariable has the test binary be mosey, with the arguments that follow.
+// exportVariable makes the test binary run mosey with the binary's arguments.
 const exportVariable = "MOSEY_TEST_EXPORT"
 
 // mosey runs this program as another process.
@@ -357,7 +357,7 @@ func (h *commandHarness) mosey(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runsAsMosey is what TestMain does in such a process.
+// runsAsMosey runs mosey if exportVariable is set. TestMain calls it.
 func runsAsMosey() {
 	if os.Getenv(exportVariable) == "" {
 		return

@@ -271,8 +271,8 @@ func TestForgetWithoutTheImageStore(t *testing.T) {
 	f.requireOthers(f.stored())
 }
 
-// A request in flight is waited for, and what it has read is erased, too; an image on another host
-// is not asked for any more that only the domain names.
+// TestForgetWaitsForWhatIsInFlight checks that the command waits for a request in flight and erases
+// the result, too. An image on another host is no longer requested if only the domain links to it.
 func TestForgetWaitsForWhatIsInFlight(t *testing.T) {
 	form.Long(t)
 	t.Parallel()

@@ -95,7 +95,7 @@ func (h *commandHarness) WriteFile(name, content string) string {
 	return path
 }
 
-// execution is what became of a command.
+// execution is the result of a command.
 type execution struct {
 	Code           int
 	Stdout, Stderr string
@@ -117,7 +117,7 @@ func (h *commandHarness) Refuse(args []string, pieces ...string) {
 	output.ContainsOnSameLine(h.t, r.Stderr, append([]string{"mosey: "}, pieces...)...)
 }
 
-// Fail is Refuse for what is no mistake of the command line: exit code 1.
+// Fail is Refuse for failures other than mistakes on the command line: exit code 1.
 func (h *commandHarness) Fail(args []string, pieces ...string) {
 	h.t.Helper()
 	r := h.Execute(args...)

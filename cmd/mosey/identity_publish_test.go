@@ -242,7 +242,8 @@ func TestThePublishedIsServed(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, answer.StatusCode)
 }
 
-// What init has written and serve serves passes check, and what is wrong fails it.
+// TestThePublishedIsChecked checks that the files that init writes and serve serves pass the
+// checks. A mistake in them fails the checks.
 func TestThePublishedIsChecked(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(t)

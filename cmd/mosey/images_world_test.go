@@ -97,7 +97,7 @@ type imagesHarness struct {
 
 	store *db.Store
 	site  site
-	// said is what the crawl has printed.
+	// said is the output of the crawl.
 	said string
 	// harbour is a picture of the gallery at /harbour.png and /copy.png; /large.png is the
 	// same in other bytes.
@@ -142,7 +142,7 @@ func (i *imagesHarness) crawl(args ...string) []string {
 	return i.site.crawl(append([]string{"--images", "store", "--set", "thumbnails=on", "--set", "sitemaps=off"}, args...)...)
 }
 
-// url is that of a path of the gallery.
+// url returns the URL of a path of the gallery.
 func (i *imagesHarness) url(path string) string { return i.site.URL(gallery, path) }
 
 // docs are the images that a command prints as JSON, by their paths.

@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 )
 
-// What Kubernetes' files give to mosey is what it takes.
+// TestManifests checks that mosey accepts the arguments in the Kubernetes manifests.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{"serve.yaml": "serve", "migrate.yaml": "migrate"} {

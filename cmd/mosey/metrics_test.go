@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// scrape is what a process serves at a path.
+// scrape requests a URL of a process and returns the response's status and body.
 func scrape(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

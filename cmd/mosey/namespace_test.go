@@ -123,7 +123,7 @@ func TestDatabaseWorkflowSleeps(t *testing.T) {
 	require.NotContains(t, h.Print("status"), "database")
 }
 
-// identityOf is that of a harness's database.
+// identityOf returns the identity of a harness's database.
 func identityOf(t *testing.T, h *commandHarness) string {
 	t.Helper()
 	store, err := db.Open(t.Context(), h.environ.Get("DATABASE_URL"))

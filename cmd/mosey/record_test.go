@@ -180,7 +180,7 @@ func (h *history) add(event *historypb.HistoryEvent) error {
 	return nil
 }
 
-// branches is what a workflow decides by in an activity's result.
+// branches returns the fields of an activity's result that decide the workflow's next step.
 func branches(result *commonpb.Payloads) map[string]any {
 	fields := map[string]any{}
 	for _, p := range result.GetPayloads() {
@@ -197,7 +197,7 @@ func branches(result *commonpb.Payloads) map[string]any {
 	return fields
 }
 
-// shape is the set of what happens in a history.
+// shape returns the sorted set of the events in a history.
 func (h *history) shape() string { return strings.Join(slices.Sorted(maps.Keys(h.seen)), "\n") }
 
 // distinct keeps the shortest of each shape, as far as there is room, by file name.

@@ -61,7 +61,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		t.Parallel()
 		h, store := newHarnessWithStack(t)
 		s := newSite(t, 1, 2)
-		// all that is left of a run whose Temporal has lost its state
+		// the database rows of a run after Temporal has lost its state
 		run, err := store.EnsureRun(t.Context(), "default", "test", settings.Settings{Delay: new(settings.Duration(10 * time.Millisecond))})
 		require.NoError(t, err)
 		u, err := urls.Parse(s.Seeds()[0])

@@ -91,8 +91,8 @@ type guarded struct {
 
 const serverName = "temporal.test"
 
-// guard begins to serve. Clients are those whose certificates are wanted, and key the API key;
-// both may be none.
+// guard starts the proxy. It requires client certificates of the authority clients, and the API
+// key. A nil authority and an empty key require nothing.
 func guard(t *testing.T, temporal string, ca, clients *authority, until time.Time, key string) *guarded {
 	t.Helper()
 	g := &guarded{}

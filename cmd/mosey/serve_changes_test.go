@@ -266,7 +266,8 @@ func runNow(r *rows) crawl.Run {
 	return run
 }
 
-// What is decided on the page of a crawl holds at once, and wakes what sleeps.
+// TestACrawlIsSteeredOnItsPage checks that changes made on a run's page take effect at once and
+// wake sleeping workflows.
 func TestACrawlIsSteeredOnItsPage(t *testing.T) {
 	t.Parallel()
 	h, _ := newHarnessWithStack(t)

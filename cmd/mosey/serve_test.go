@@ -23,7 +23,7 @@ import (
 	"github.com/mosey-web/mosey/test/wait"
 )
 
-// shownPages are what `mosey serve` answers for rows.
+// shownPages requests the pages of `mosey serve`.
 type shownPages struct {
 	t     *testing.T
 	url   string
@@ -41,7 +41,8 @@ func serveRows(t *testing.T, h *commandHarness, args ...string) shownPages {
 	return shownPages{t, strings.TrimSuffix(address, "/"), token}
 }
 
-// get is what is shown once the database, which other tests use too, answers in time.
+// get requests a page, and repeats the request while the database, which other tests share, is
+// slow.
 func (s shownPages) get(path string) (status int, body string) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
@@ -59,7 +60,7 @@ func (s shownPages) once(path string) (status int, body string) {
 	return scrape(s.t, s.url+path)
 }
 
-// page is one that is shown.
+// page requests a page, requires status 200 and returns the body.
 func (s shownPages) page(path string) string {
 	s.t.Helper()
 	status, body := s.get(path)

@@ -19,8 +19,8 @@ func (s served) Serve(v *web.Visit) { s(v.W) }
 
 func (served) Truth() web.Truth { return web.Truth{} }
 
-// What a command prints last is about that command, and says what keeps the run from
-// more.
+// TestLastWords checks that a command's final summary covers that command only. The summary also
+// names the limit that stopped the run.
 func TestLastWords(t *testing.T) {
 	t.Parallel()
 

@@ -195,7 +195,7 @@ func (s site) flags() []string {
 	return append(s.flagsWithoutNetwork(), "--allow-network", s.Network().String())
 }
 
-// flagsWithoutNetwork are those of somebody who has forgotten what the site is.
+// flagsWithoutNetwork returns the flags of an operator who forgot --allow-network.
 func (s site) flagsWithoutNetwork() []string {
 	return []string{"--dns-server", s.DNSAddr(), "--contact", "test@example.org", "--timeout", "5s"}
 }

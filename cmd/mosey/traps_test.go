@@ -9,7 +9,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// What a pattern has stopped is shown, and a person can have it decided again.
+// TestSetResetsTraps checks that commands show the pages that a pattern stops. An operator can
+// reset the pattern.
 func TestSetResetsTraps(t *testing.T) {
 	t.Parallel()
 	r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{

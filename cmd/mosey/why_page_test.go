@@ -14,7 +14,7 @@ import (
 	"github.com/mosey-web/mosey/test/form"
 )
 
-// rules is what a robots.txt of three lines says.
+// rules is a robots.txt of three lines.
 const rules = "User-agent: *\nDisallow: /\nAllow: /open\n"
 
 func TestWhyPage(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 )
 
-// What Docker's and Kubernetes' files give to the worker is what it takes.
+// TestManifests checks that the worker accepts the arguments and settings in the files of Docker
+// and Kubernetes.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	docker := filepath.Join("..", "..", "docker")

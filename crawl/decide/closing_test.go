@@ -13,7 +13,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/usage"
 )
 
-// What is refused leaves the index only for what its publisher is known to say.
+// TestRefusedPagesLeaveTheIndex checks that a refused page leaves the index only if a readable
+// statement of its publisher demands that.
 func TestRefusedPagesLeaveTheIndex(t *testing.T) {
 	t.Parallel()
 	kept := usage.Usage{NoIndex: usage.SourceMetaRobots, NoAI: usage.SourceMetaRobots}
@@ -29,7 +30,7 @@ func TestRefusedPagesLeaveTheIndex(t *testing.T) {
 	disallowed := func(f *decide.Facts) { f.Ruling = &decide.Ruling{Line: 2, Rule: "Disallow: /a"} }
 	for name, c := range map[string]struct {
 		change []func(*decide.Facts)
-		// gone, and forgotten: neither is true if it stays as it is
+		// both are false if the page stays in the index
 		gone, forgotten bool
 	}{
 		"ByALineOfRobots":     {change: []func(*decide.Facts){read, disallowed}, gone: true},

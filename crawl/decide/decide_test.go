@@ -21,8 +21,8 @@ var now = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
 const runID = 7
 
-// facts are those of a domain whose one page is due and may be requested; tests
-// change what they are about.
+// facts returns the facts of a domain with one page, which is due and may be requested. Tests
+// change the facts that they are about.
 func facts(change ...func(*decide.Facts)) decide.Facts {
 	f := decide.Facts{
 		Agent:  "mosey",

@@ -66,7 +66,7 @@ func optimum(w *syntheticWeb, rate float64) *fixedIntervals {
 	return p
 }
 
-// learner is what the policies that learn have in common: a history of each page.
+// learner holds the common state of the learning policies: a history of each page.
 type learner struct {
 	web       *syntheticWeb
 	rate      float64

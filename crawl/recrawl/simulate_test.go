@@ -2,12 +2,12 @@ package recrawl_test
 
 import "container/heap"
 
-// What a list of a domain says of its pages.
+// listing is the kind of list of a domain.
 type listing int
 
 const (
 	noList listing = iota
-	// honest names the changes there were.
+	// honest announces every change.
 	honest
 	// alwaysNow gives the present as every lastmod.
 	alwaysNow
@@ -15,7 +15,7 @@ const (
 	frozen
 )
 
-// listings say what kind of list a domain has.
+// listings returns the kind of a domain's list.
 type listings func(domain int) listing
 
 func everywhere(l listing) listings { return func(int) listing { return l } }
@@ -27,7 +27,7 @@ func mixedLists(domain int) listing {
 	return []listing{honest, honest, honest, honest, honest, alwaysNow, alwaysNow, frozen, noList, noList}[domain%10]
 }
 
-// says is whether the list says that a page has changed since a visit.
+// says reports whether the list announces a change of the page since a visit.
 func (l listing) says(p *syntheticPage, visit, now float64) bool {
 	switch l {
 	case honest:
@@ -39,31 +39,30 @@ func (l listing) says(p *syntheticPage, visit, now float64) bool {
 	}
 }
 
-// listEvery is how many hours lie between two looks at a list: a day, or more where that
-// would take more than a tenth of the requests.
+// listEvery returns the hours between two requests for a list. They make a day, or more if daily
+// requests would exceed a tenth of all requests.
 func listEvery(perDay float64) int { return int(max(24, 240/perDay)) }
 
 // policy decides when pages are due. All times are in days; pages are named by number.
 type policy interface {
-	// first is when a page that was fetched at 0 is due.
+	// first returns the due time of a page that was fetched at 0.
 	first(page int) float64
-	// visited is when it is due after a visit.
+	// visited returns the due time after a visit.
 	visited(page int, last, now float64, changed bool) float64
-	// listed is when it is due after a list was read.
+	// listed returns the due time after a list was read.
 	listed(page int, last, now float64, news bool) float64
-	// newDay may change when the pages of a domain are due, which is in due.
+	// newDay may change due, the due times of a domain's pages.
 	newDay(domain, day int, due []float64)
 }
 
-// measured is what came of a policy.
+// measured is the result of a policy.
 type measured struct {
 	all, half float64 // mean share of pages that were current, over all and over the last half
 	requests  int
 }
 
-// simulation runs a policy over a web. Each domain has so many requests a day and page,
-// and no more, whatever is due: for pages that are due, the one that is due longest
-// first, and for lists.
+// simulation runs a policy over a web. Each domain has a fixed number of requests per day and page.
+// They go to lists and to due pages, the longest due page first.
 type simulation struct {
 	web      *syntheticWeb
 	rate     float64

@@ -9,8 +9,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// What is read as windows, and what is refused, is tested where windows are used:
-// in package politeness.
+// TestParseWindowsReadsNoZones checks that ParseWindows loads no time zones. Tests of
+// package politeness, which uses the windows, cover the accepted and refused values.
 func TestParseWindowsReadsNoZones(t *testing.T) {
 	t.Parallel()
 	windows, err := settings.ParseWindows("Mon-Wed 22:00-6:00 Etc/GMT+3, Sun 00:00-24:00 No/Such_Zone")

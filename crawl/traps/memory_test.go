@@ -201,8 +201,8 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-// What a page of 2,020 words costs that is compared with what its pattern's pages
-// share, and learned from.
+// BenchmarkMemory measures one page of 2,020 words. The benchmark compares the page with the text
+// that its pattern's pages share, and learns from it.
 func BenchmarkMemory(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	shared := words(rng, 2000)

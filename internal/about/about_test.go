@@ -22,7 +22,7 @@ func crawler() Crawler {
 	}
 }
 
-// What is written is what others read.
+// TestPage checks that ReadPage and human readers find the contents that Page writes.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	at, err := urls.Parse("https://crawler.example.org/")

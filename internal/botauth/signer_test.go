@@ -67,7 +67,7 @@ func (w *world) write(name, text string) {
 	require.NoError(w, os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600))
 }
 
-// keys are what the directory has.
+// keys returns the keys of the directory.
 func (w *world) keys() signatures.Keys {
 	w.Helper()
 	body, err := botauth.Directory(w.dir, w.clock.Time)
@@ -77,7 +77,7 @@ func (w *world) keys() signatures.Keys {
 	return keys
 }
 
-// signed is a request as a server gets it.
+// signed returns a signed request as a server receives it.
 func (w *world) signed(target string) *http.Request {
 	w.Helper()
 	r := httptest.NewRequestWithContext(w.Context(), http.MethodGet, target, http.NoBody)

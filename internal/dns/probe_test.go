@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heard is what a resolver has told of its name servers.
+// heard records a resolver's reports about its name servers.
 type heard struct {
 	mu   sync.Mutex
 	last map[string]bool

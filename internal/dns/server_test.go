@@ -17,11 +17,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// behaviour is what a name server does with a query.
+// behaviour handles a query of a name server.
 type behaviour func(w dns.ResponseWriter, query *dns.Msg)
 
-// nameServer is a real one, on UDP and TCP, that behaves as told. Names that it
-// was not told of do not exist.
+// nameServer is a real name server, on UDP and TCP, with a behaviour per name. Other names do not
+// exist.
 type nameServer struct {
 	addr string
 

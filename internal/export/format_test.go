@@ -17,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/internal/export"
 )
 
-// written is what an export writes.
+// written returns the output of an export.
 func written(t *testing.T, kind export.Table, format export.Format, rows int) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -357,7 +357,7 @@ func TestLimitsWithDefaults(t *testing.T) {
 	require.Equal(t, own, own.WithDefaults())
 }
 
-// fuzzSeeds is what fuzzing starts from.
+// fuzzSeeds are the seed inputs for fuzzing.
 var fuzzSeeds = []string{
 	"", "<a href=a>", "<base href=//b/><title>t</title><a href='x y' rel=nofollow>", "<html lang=en><meta name=robots content=none>",
 	"<meta http-equiv=refresh content='0;url=\"a'>", "<link rel=canonical href=c><noscript><a href=b></noscript>",

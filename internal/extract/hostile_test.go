@@ -54,7 +54,7 @@ func hostilePages() map[string]string {
 	}
 }
 
-// noise is what a program or a film looks like as a page.
+// noise returns random bytes, like a program or a film that is served as a page.
 func noise(size int) []byte {
 	b := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // never fails

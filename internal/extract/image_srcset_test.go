@@ -12,9 +12,10 @@ import (
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
-// srcsetCases are those of web-platform-tests (BSD-3-Clause, commit 704d739c5a),
-// html/semantics/embedded-content/the-img-element/srcset/parse-a-srcset-attribute.html:
-// what a browser shows of a srcset, "" for nothing. Paths stand for its data: URLs.
+// srcsetCases maps a srcset to the image that a browser shows, or to "" for no image. The cases are
+// from web-platform-tests (BSD-3-Clause, commit 704d739c5a),
+// html/semantics/embedded-content/the-img-element/srcset/parse-a-srcset-attribute.html. Paths
+// replace its data: URLs.
 var srcsetCases = map[string]string{
 	// The splitting loop.
 	"": "", ",": "", ",,,": "",
@@ -37,7 +38,7 @@ var srcsetCases = map[string]string{
 	"/,a 1x 1.5e1x": "", "/,a 1x 1e1.5x": "", "/,a 1.0x": "/,a", "/,a 1x 1.0x": "", "/,a +1x": "", "/,a 1X": "", "/,a Infinityx": "",
 	"/,a NaNx": "", "/,a 0x1x": "", "/,a 0X1x": "", "/,a 1w 0h": "", "/,a 1w -1h": "", "/,a 1w 1.0h": "", "/,a 1w 1e0h": "", "/,a 1w 1hhh": "",
 	"/,a 1w +1h": "", "/,a 1w 1H": "", "/,a 1w Infinityh": "", "/,a 1w NaNh": "", "/,a 0x1h": "", "/,a 0X1h": "",
-	// Ours: what Go reads and HTML does not, and what is too large for a number.
+	// Mosey's own cases: numbers that Go parses and HTML does not, and numbers out of range.
 	"/,a 1_0x": "", "/,a 0x1p1x": "", "/,a infx": "", "/,a ex": "", "/,a 1ex": "", "/,a 1e+1x": "/,a", "/,a 1e999x": "",
 	"/,a 99999999999999999999w, /b 2w": "/b", "/,a 1x ,/b 2x": "/b",
 }

@@ -13,7 +13,7 @@ import (
 
 const sentence = "The keeper of the lighthouse climbs the stairs every evening, lights the lamp and writes the weather into his book. "
 
-// frame is what stands around the text of a page on most sites.
+// frame surrounds the text of a page with a menu, a banner and a footer, as on most sites.
 func frame(main string) string {
 	var menu strings.Builder
 	for i := range 30 {

@@ -47,7 +47,7 @@ func (s signing) renew(t *testing.T) string {
 	return key.ID
 }
 
-// keys are those of the directory.
+// keys returns the keys of the directory.
 func (s signing) keys(t *testing.T) signatures.Keys {
 	t.Helper()
 	body, err := botauth.Directory(s.path, time.Now())
@@ -57,8 +57,8 @@ func (s signing) keys(t *testing.T) signatures.Keys {
 	return keys
 }
 
-// verifying is a host that answers with what it thinks of the signature, or redirects, and keeps
-// the last request.
+// verifying is a host that stores the last request. It responds with its result for the signature,
+// or redirects.
 type verifying struct {
 	*httptest.Server
 

@@ -23,11 +23,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var loopback = netip.MustParsePrefix("127.0.0.0/8")
 
-// patience is how long a test waits for what must happen.
+// patience is the timeout for expected events.
 const patience = 20 * time.Second
 
-// newClient makes a client that may ask loopback addresses, changed by each of
-// changes.
+// newClient returns a client that may request loopback addresses, with each of changes applied.
 func newClient(tb testing.TB, changes ...func(*fetch.Config)) *fetch.Client {
 	tb.Helper()
 	config := fetch.Config{

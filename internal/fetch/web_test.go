@@ -14,8 +14,8 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-// hostileAnswers are what comes of the roots of web.HostileBehaviours: a kind of
-// failure, or a status. The zero value is 200.
+// hostileAnswers returns the expected result for the root of each of web.HostileBehaviours: a kind
+// of failure, or a status. The zero value means 200.
 func hostileAnswers() map[string]hostileAnswer {
 	broken := func(kind fetch.Cause) hostileAnswer { return hostileAnswer{kind: kind} }
 	return map[string]hostileAnswer{

@@ -21,13 +21,13 @@ import (
 	"github.com/mosey-web/mosey/internal/imagestore"
 )
 
-// roles are what a child process may do.
+// roles are the functions that a child process can run, by name.
 var roles = map[string]func(args []string){"put": putSlowly, "use": use}
 
 const slowBytes = 20 << 20
 
-// putSlowly puts an image into the store args[0]. Of what it writes it says each MiB, and
-// waits for leave to read the next.
+// putSlowly puts an image into the store args[0]. It reports each written MiB, and waits for
+// permission to read the next.
 func putSlowly(args []string) {
 	data, sha := image(1, slowBytes)
 	s, err := imagestore.Open(context.Background(), args[0])

@@ -142,7 +142,7 @@ func (s *s3) rest(t *testing.T) {
 // on sets what is called with each request.
 func (s *s3) on(f func(http.ResponseWriter, *http.Request)) { s.before.Store(&f) }
 
-// url is that of a bucket, as it is written for MinIO.
+// url returns the URL of a bucket in MinIO's form.
 func (s *s3) url(bucket string) string {
 	return "s3://" + bucket + "?region=us-east-1&use_path_style=true&endpoint=http://" + s.Listener.Addr().String()
 }

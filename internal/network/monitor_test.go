@@ -77,7 +77,7 @@ func (w *world) sparedFor(key string, spared time.Duration) error {
 	})
 }
 
-// noteName is what a resolver tells before a name has failed.
+// noteName makes the report that a resolver makes before the failure of a name.
 func (w *world) noteName(key string) {
 	if w.heard != nil && strings.HasSuffix(key, ".test") {
 		w.heard(key, false, false)

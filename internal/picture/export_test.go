@@ -29,7 +29,7 @@ func Measures(img image.Image) (bits float64, frequencies int, flat bool) {
 	return entropy(small), prominentFrequencies(transformed), isFlat(small, transformed)
 }
 
-// Hashes are those of a picture that need not be in a file.
+// Hashes returns the hashes of a picture, without the need for a file.
 func Hashes(img image.Image) (pHash, dHash crawl.ImageHash, flat bool) {
 	p, err := pixelsOf(img)
 	if err != nil {
@@ -39,8 +39,8 @@ func Hashes(img image.Image) (pHash, dHash crawl.ImageHash, flat bool) {
 	return found.pHash, found.dHash, found.flat
 }
 
-// Memory is the estimate of what decoding a file takes, and what it took: all that was
-// allocated meanwhile in the process.
+// Memory returns the estimated memory for decoding a file, and all memory that the process
+// allocated during the decoding.
 func Memory(file []byte) (estimated, taken int64, err error) {
 	src := newSource(context.Background(), bytes.NewReader(file), int64(len(file)))
 	format, _ := Format(file[:min(len(file), headBytes)])
@@ -55,5 +55,5 @@ func Memory(file []byte) (estimated, taken int64, err error) {
 	return found.memory, int64(after.TotalAlloc - before.TotalAlloc), err
 }
 
-// Overhead is what each picture is counted with beside its estimate.
+// Overhead is the memory that is added to each picture's estimate.
 const Overhead = overheadBytes

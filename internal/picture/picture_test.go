@@ -286,7 +286,7 @@ const xmpPacket = `<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta 
   <plus:LicensorURL>https://agency.example/licence</plus:LicensorURL></rdf:li></rdf:Seq></plus:Licensor>
 </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>`
 
-// iptcInUTF8 is what IPTC begins with whose texts are in UTF-8.
+// iptcInUTF8 is the record at the beginning of IPTC data that declares UTF-8.
 const iptcInUTF8 = "\x1c\x01\x5a\x00\x03\x1b%G"
 
 // iptcBlock is IPTC in a resource of Photoshop's.

@@ -21,7 +21,7 @@ import (
 
 var write = flag.String("write", "", "folder to write the pictures of TestReference to")
 
-// sizes are those of the pictures that are compared with the reference.
+// sizes are the sizes of the pictures for comparison with the reference.
 var sizes = []image.Point{
 	{120, 90}, {160, 200}, {257, 255}, {320, 240}, {400, 400}, {511, 300}, {640, 480}, {500, 700}, {800, 600}, {1024, 768},
 }

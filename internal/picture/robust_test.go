@@ -24,7 +24,7 @@ const near = 8
 
 var unlike = flag.Int("unlike", 5_000, "how many pictures TestPrecision compares, each with each")
 
-// changes are what happens to pictures on their way through the web.
+// changes are the common alterations of pictures on the web.
 var changes = []struct {
 	name   string
 	recall float64 // that is demanded of pHash

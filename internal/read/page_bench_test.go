@@ -82,10 +82,10 @@ func BenchmarkReadPage(b *testing.B) {
 	}
 }
 
-// BenchmarkSplit is what the parts of reading a page cost: one of English prose, 900
-// words in paragraphs, and 40 links, which declares its language. BenchmarkRecord of
-// package db measures what Postgres does with them. The benchmark of package models
-// measures naming a language that is not declared.
+// BenchmarkSplit measures the cost of each part of reading a page. The page has 900 words of
+// English prose in paragraphs and 40 links, and declares its language. BenchmarkRecord of package
+// db measures the cost of its result in Postgres. The benchmark of package models measures the
+// detection of an undeclared language.
 func BenchmarkSplit(b *testing.B) {
 	text := strings.Fields("the crawler asks for a page and waits until the host may be asked again so that nobody is hurried " +
 		"what it has found is written to the database in one transaction with the links of the page and their texts")

@@ -14,7 +14,7 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 )
 
-// attemptOf is what the reading of a page records.
+// attemptOf returns the attempt that reading a page records.
 func attemptOf(t *testing.T, mediaType, body string) crawl.Attempt {
 	t.Helper()
 	u, err := urls.Parse("https://example.org/article")
@@ -30,7 +30,8 @@ func attemptOf(t *testing.T, mediaType, body string) crawl.Attempt {
 	return at
 }
 
-// A script that closes itself swallows what follows in HTML, and nothing in XHTML.
+// TestPageOfXHTML checks that a self-closing script ends at once in XHTML. In HTML it swallows the
+// rest of the page.
 func TestPageOfXHTML(t *testing.T) {
 	t.Parallel()
 	const body = `<html xmlns="http://www.w3.org/1999/xhtml"><head><script src="a.js"/><title>T</title></head><body><a href="/b">b</a></body></html>`

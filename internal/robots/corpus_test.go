@@ -34,9 +34,9 @@ func (c corpusCase) body() []byte {
 	return []byte(c.Robots)
 }
 
-// corpusChoices are the cases on which we differ, and why: ten about what is
-// allowed, four about a delay, where the sources disagree with each other. A case
-// that is here and agrees is an error as well.
+// corpusChoices are the cases on which we differ, with the reason. Ten are about permission. Four
+// are about a delay, where the sources disagree with each other. A listed case that agrees is an
+// error as well.
 var corpusChoices = map[string]string{
 	"064": "both sides are percent-normalized",
 	"066": "both sides are percent-normalized",

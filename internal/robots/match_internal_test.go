@@ -11,7 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/variants"
 )
 
-// naiveMatch is what RFC 9309 §2.2.3 says, by trying everything.
+// naiveMatch implements RFC 9309 §2.2.3 by trying every possibility.
 func naiveMatch(pattern, path string) bool {
 	switch {
 	case pattern == "":
@@ -25,7 +25,7 @@ func naiveMatch(pattern, path string) bool {
 	}
 }
 
-// naiveDecide is RFC 9309 §2.2.2 over naiveMatch.
+// naiveDecide implements RFC 9309 §2.2.2 with naiveMatch.
 func naiveDecide(rules []rule, path string) bool {
 	longest, allow := 0, true
 	for _, r := range rules {

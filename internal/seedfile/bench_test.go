@@ -85,7 +85,7 @@ func (n *numbered) Read(p []byte) (int, error) {
 	return read, nil
 }
 
-// BenchmarkParseSeed is what of BenchmarkRead is not this package's.
+// BenchmarkParseSeed measures the part of BenchmarkRead that is outside this package.
 func BenchmarkParseSeed(b *testing.B) {
 	for name, seed := range map[string]string{
 		"Host": "site-123456.example.org", "URL": "https://www.site-123456.example.org/a/b.html", "Bad": "this line is no seed",
@@ -99,7 +99,7 @@ func BenchmarkParseSeed(b *testing.B) {
 	}
 }
 
-// BenchmarkFrom unpacks what BenchmarkRead reads.
+// BenchmarkFrom unpacks the lists that BenchmarkRead reads.
 func BenchmarkFrom(b *testing.B) {
 	var list strings.Builder
 	for i := range 1_000_000 {

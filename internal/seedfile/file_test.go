@@ -54,7 +54,7 @@ func asFile(t *testing.T, text string) string {
 	return path
 }
 
-// pipe is what is no file.
+// pipe returns a reader that is not a file.
 func pipe(text string) io.Reader { return iotest.HalfReader(strings.NewReader(text)) }
 
 const someHosts = "a.example\nb.example\n"

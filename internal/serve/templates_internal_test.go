@@ -27,10 +27,10 @@ func views() map[string]view {
 	}
 }
 
-// somewhen is what all times are.
+// somewhen is the value of all times.
 var somewhen = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// fill has a text wherever a value can have one, and one of everything that there can be many of.
+// fill sets every text field to text, and gives every list one element.
 func fill(v reflect.Value, text string, depth int) {
 	if depth > 12 || !v.CanSet() {
 		return
@@ -136,7 +136,7 @@ func rendered(t *testing.T, s *Server, name, text string) []byte {
 	return b.Bytes()
 }
 
-// Whatever sites say, the markup of a page stays what it is, and nothing in it is hidden.
+// FuzzTemplates checks that no text of a site changes the markup of a page or hides anything in it.
 func FuzzTemplates(f *testing.F) {
 	for _, text := range []string{
 		"plain", `"><script>alert(1)</script>`, "' onmouseover='alert(1)", "javascript:alert(1)", "</title></style></textarea><img src=x>",

@@ -47,7 +47,7 @@ func corpus(tb testing.TB) []corpusCase {
 	return cases
 }
 
-// targetOf is what is requested of a URL; false if there is no such request.
+// targetOf returns the request target of a URL, and false if the URL is invalid.
 func targetOf(raw string) (string, bool) {
 	u, err := urls.Parse(raw)
 	if err != nil {
@@ -56,12 +56,12 @@ func targetOf(raw string) (string, bool) {
 	return u.RequestTarget(), true
 }
 
-// decides is what the crawler goes by.
+// decides reports whether the crawler's own parser allows the target.
 func decides(body []byte, token, target string) bool {
 	return robots.Parse(body).Rules(token).Decide(target).Allowed
 }
 
-// Two readings, written apart, of the same text.
+// TestReadingAgreesWithTheCrawlers compares two independent parsers on the same files.
 func TestReadingAgreesWithTheCrawlers(t *testing.T) {
 	t.Parallel()
 	judged := 0

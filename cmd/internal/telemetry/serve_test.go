@@ -29,7 +29,7 @@ func TestAddress(t *testing.T) {
 	require.ErrorContains(t, err, "--metrics")
 }
 
-// answer is what a server says.
+// answer requests a path and returns the response's status and body.
 func answer(t *testing.T, s *Server, path, host string) (status int, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Address+path, nil)

@@ -41,7 +41,8 @@ func TestLogFlags(t *testing.T) {
 	}
 }
 
-// What an activity logs, and what the SDK logs for it, names the same things in the same words.
+// TestLinesOfActivities checks that an activity's log lines and the SDK's lines about it use the
+// same keys.
 func TestLinesOfActivities(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

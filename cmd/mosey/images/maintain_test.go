@@ -49,7 +49,7 @@ func newMaintenance(t *testing.T) *maintenanceTest {
 	}
 }
 
-// maintain is what the command prints.
+// maintain runs the command and returns its output.
 func (m *maintenanceTest) maintain(t *testing.T) string {
 	t.Helper()
 	m.out.Reset()

@@ -160,7 +160,8 @@ func TestTransferBetweenTypes(t *testing.T) {
 	require.Equal(t, "token", string(got.GetTaskToken()))
 }
 
-// A client beside the server needs no connection: here there is none to be had.
+// TestClientTakesTheShortcut checks that a client in the server's process needs no connection. The
+// address in this test accepts no connection.
 func TestClientTakesTheShortcut(t *testing.T) {
 	t.Parallel()
 	server, err := Start(t.Context(), Config{Dir: t.TempDir(), NoUI: true})
