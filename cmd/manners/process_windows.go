@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart gives a command its own process group, so that Ctrl-C does not reach it.
-func apart(cmd *exec.Cmd) {
+// setProcessGroup gives a command its own process group, so that Ctrl-C does not reach it.
+func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 

@@ -5,4 +5,4 @@ package wiring
 import "errors"
 
 // DiskSpaceAt returns errors.ErrUnsupported.
-func DiskSpaceAt(string) (Room, error) { return Room{}, errors.ErrUnsupported }
+func DiskSpaceAt(string) (DiskSpace, error) { return DiskSpace{}, errors.ErrUnsupported }

@@ -12,7 +12,7 @@ type account struct{ name string }
 
 func chooseAccount(string) (account, error) { return account{}, nil }
 
-func (account) own(string) error      { return nil }
+func (account) chown(string) error    { return nil }
 func (account) canReach(string) error { return nil }
 
 // command prepares a Postgres program to run in its own process group: Ctrl-C at the terminal only
