@@ -33,7 +33,7 @@ type ExportCmd struct {
 	Outcome     string `help:"Only pages or crawls whose last attempt has this outcome, such as success." placeholder:"OUTCOME"`
 	Lang        string `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
 	Before      string `help:"Only crawls completed before then: a date or an age, as for --since." placeholder:"WHEN"`
-	Move        bool   `help:"Delete the exported crawls, except the first of each page in a run and the last of each outcome. Needs --before, a week ago or earlier, Parquet in a separate directory, and the owner of the database. The same command resumes it. See docs/scale.md."`
+	Move        bool   `help:"Delete the exported crawls, except the first of each page in a run and the last of each outcome. Needs --before, a week ago or earlier, Parquet in a separate directory, and the owner of the database. The same command resumes it. See docs/export.md."`
 	RowsPerFile int64  `default:"1000000" help:"Maximum number of rows in each file of a directory. Default: 1000000." placeholder:"N"`
 	Force       bool   `help:"Replace the file, or restart the export to the directory."`
 }
