@@ -22,9 +22,9 @@ type SuspendedActivity struct {
 
 func (t *task) suspended() SuspendedActivity {
 	return SuspendedActivity{
-		activityCall: t.activityCall, Input: t.in, Result: t.res, PreviousResult: t.previousResult, Pages: t.requestCount,
-		ActiveRuns: t.activeRuns,
-		WaitEnd:    t.waitEnd, LastHeartbeat: t.lastHeartbeat, BatchDeadline: t.deadline,
+		activityCall: t.activityCall, Input: t.in, Result: t.res, PreviousResult: t.previousResult,
+		Pages: t.requestCount, ActiveRuns: t.activeRuns,
+		WaitEnd: t.waitEnd, LastHeartbeat: t.lastHeartbeat, BatchDeadline: t.deadline,
 	}
 }
 

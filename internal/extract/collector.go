@@ -76,8 +76,8 @@ func newCollector(limits Limits) *collector {
 
 // release returns the collector's memory to the pool.
 func (c *collector) release() {
-	if len(
-		c.refs) > maxPooledRefs || cap(c.text.text) > maxPooledText || cap(c.scratch.text) > maxPooledText || cap(c.main.main) > maxPooledText {
+	if len(c.refs) > maxPooledRefs || cap(c.text.text) > maxPooledText ||
+		cap(c.scratch.text) > maxPooledText || cap(c.main.main) > maxPooledText {
 		return
 	}
 	clear(c.refs) // they keep the page in memory

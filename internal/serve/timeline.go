@@ -123,9 +123,8 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c.axis(from, to, at)
 	c.legend(waits)
 	c.Title = fmt.Sprintf("%s from %s to %s, each with the wait after it.",
-		explain.Count(int64(len(requests)), "request"), explain.StampIn(from, c.zone), explain.StampIn(
-			requests[len(requests)-1].CompletedAt, c.zone,
-		))
+		explain.Count(int64(len(requests)), "request"), explain.StampIn(from, c.zone),
+		explain.StampIn(requests[len(requests)-1].CompletedAt, c.zone))
 	return c
 }
 

@@ -167,9 +167,8 @@ func judgeClock(clock string, offset, uncertainty time.Duration) []Finding {
 	if offset < 0 {
 		direction = "behind"
 	}
-	text := fmt.Sprintf(
-		"%s is %s %s this machine's, plus or minus %s", clock, offset.Abs().Round(time.Millisecond), direction, max(uncertainty,
-			time.Millisecond).Round(time.Millisecond))
+	text := fmt.Sprintf("%s is %s %s this machine's, plus or minus %s",
+		clock, offset.Abs().Round(time.Millisecond), direction, max(uncertainty, time.Millisecond).Round(time.Millisecond))
 	switch skew := offset.Abs() - uncertainty; {
 	case skew > clockSkewFault:
 		return newFinding(Fault, remedy, "%s", text)
@@ -344,8 +343,7 @@ func checkErasures(ctx context.Context, store *db.Store) ([]Finding, error) {
 		names = append(names, fmt.Sprintf("%s since %s", f.Domain, explain.Stamp(f.RequestedAt)))
 		commands = append(commands, fmt.Sprintf("mosey block %s --reason TEXT --forget", f.Domain))
 	}
-	return newFinding(Fault, "Unless it still runs, give the command again: "+strings.Join(
-		commands[:min(len(commands), maxExamples)], "; ",
-	)+".",
+	examples := strings.Join(commands[:min(len(commands), maxExamples)], "; ")
+	return newFinding(Fault, "Unless it still runs, give the command again: "+examples+".",
 		"the content of %s is not fully erased: %s", explain.Count(int64(len(open)), "domain"), joinThree(names)), nil
 }

@@ -178,9 +178,11 @@ func PrepareNamespace(ctx context.Context, c *Client) (actions []string, err err
 	names := strings.Join(a.Missing, ", ")
 	err = addAttributes(ctx, c, a.Missing)
 	if isDenied(err) {
-		return append(
-			actions, fmt.Sprintf("The namespace %q lacks the search attributes %s, and Temporal does not let Mosey create them (%v): %s, "+
-				"or in Temporal Cloud: tcld namespace search-attributes add", c.namespace, names, err, AttributesCommand(c.namespace, a.Missing))), nil
+		return append(actions, fmt.Sprintf(
+			"The namespace %q lacks the search attributes %s, and Temporal does not let Mosey create them (%v): %s, "+
+				"or in Temporal Cloud: tcld namespace search-attributes add",
+			c.namespace, names, err, AttributesCommand(c.namespace, a.Missing),
+		)), nil
 	}
 	if err != nil {
 		return actions, fmt.Errorf("create the search attributes %s in the namespace %q: %w", names, c.namespace, err)

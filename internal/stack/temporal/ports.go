@@ -36,8 +36,8 @@ func portOf(listener net.Listener) int {
 	return listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 }
 
-// listeners contains the listener of each service. The server would choose a port, close it and
-// listen again: another program could take the port in between, and the server would panic.
+// listeners contains the open listener of each service. The server panics if it has to listen by
+// itself on a port that another program has taken meanwhile.
 type listeners map[primitives.ServiceName]net.Listener
 
 var serviceNames = []primitives.ServiceName{
@@ -50,11 +50,11 @@ var serviceNames = []primitives.ServiceName{
 func listenForServices(ctx context.Context, frontend int) (listeners, error) {
 	all := make(listeners)
 	for _, name := range serviceNames {
-		chosen, usual := 0, 0
+		chosen, defaultPort := 0, 0
 		if name == primitives.FrontendService {
-			chosen, usual = frontend, FrontendPortDefault
+			chosen, defaultPort = frontend, FrontendPortDefault
 		}
-		listener, err := listen(ctx, chosen, usual)
+		listener, err := listen(ctx, chosen, defaultPort)
 		if err != nil {
 			return nil, errors.Join(err, all.close())
 		}

@@ -56,13 +56,13 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := createNamespace(store, cfg.SearchAttributes); err != nil {
 		return nil, err
 	}
-	listeners, err := listenForServices(ctx, cfg.Port)
+	l, err := listenForServices(ctx, cfg.Port)
 	if err != nil {
 		return nil, fmt.Errorf("start Temporal: %w", err)
 	}
-	s, err := start(ctx, cfg, store, listeners)
+	s, err := start(ctx, cfg, store, l)
 	if err != nil {
-		return nil, fmt.Errorf("start Temporal: %w", errors.Join(err, listeners.close()))
+		return nil, fmt.Errorf("start Temporal: %w", errors.Join(err, l.close()))
 	}
 	return s, nil
 }
