@@ -42,6 +42,14 @@ func backupName(began time.Time, identity string) string {
 	return began.Format(nameLayout) + "-" + identity[:min(len(identity), shortIdentityLen)]
 }
 
+// freeName is the first name that no other backup has, at began or in a later second.
+func freeName(taken []string, began time.Time, identity string) string {
+	for slices.Contains(taken, backupName(began, identity)) {
+		began = began.Add(time.Second)
+	}
+	return backupName(began, identity)
+}
+
 func shortIdentity(name string) string { return name[len(name)-shortIdentityLen:] }
 
 // Manifest describes a backup.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -148,10 +147,7 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	if err != nil {
 		return err
 	}
-	name := backupName(t.m.StartedAt, t.m.Database)
-	if slices.Contains(complete, name) {
-		return fmt.Errorf("the backup %s exists already: try again in a second", name)
-	}
+	name := freeName(complete, t.m.StartedAt, t.m.Database)
 	for _, leftover := range t.ownBackups(incomplete) {
 		if err := t.backups.remove(ctx, leftover); err != nil {
 			return fmt.Errorf("delete the interrupted backup %s: %w", leftover, err)
