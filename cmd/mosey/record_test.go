@@ -106,6 +106,10 @@ func histories(ctx context.Context, address, namespace, kind string) ([]history,
 	var list []history
 	for _, e := range executions {
 		h := history{name: fileName.Replace(e.GetExecution().GetWorkflowId()), seen: map[string]bool{}}
+		// a schedule names the workflows that it starts
+		if prefix := strings.ToLower(strings.TrimSuffix(kind, "Workflow")) + "-"; !strings.HasPrefix(h.name, prefix) {
+			h.name = prefix + h.name
+		}
 		events := c.GetWorkflowHistory(ctx, e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId(), false,
 			enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {
