@@ -27,10 +27,10 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 	if err := s.records.awaitCapacity(ctx); err != nil {
 		return crawl.Lease{}, err
 	}
-	var row dbsqlc.CrawlBeginRow
+	var row dbsqlc.AttemptBeginRow
 	hasBudget := cmp.Or(start.RunBudget, start.DomainBudget, start.RegisteredBudget, start.ImageBudget) != nil
 	if hasBudget {
-		row, err = retryConflicts(ctx, op, func() (dbsqlc.CrawlBeginRow, error) { return s.q.CrawlBegin(ctx, doc) })
+		row, err = retryConflicts(ctx, op, func() (dbsqlc.AttemptBeginRow, error) { return s.q.AttemptBegin(ctx, doc) })
 	} else {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupTimeout)
 		defer cancel()
@@ -45,16 +45,16 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 	}, nil
 }
 
-func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.CrawlBeginRow] {
+func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.AttemptBeginRow] {
 	return newGroups(
-		func(ctx context.Context, docs []byte) (map[int]dbsqlc.CrawlBeginRow, error) {
-			rows, err := q.CrawlsBegin(ctx, docs)
-			return byPosition(rows, func(r dbsqlc.CrawlsBeginRow) (int32, dbsqlc.CrawlBeginRow) {
-				return r.N, dbsqlc.CrawlBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, CrawlID: r.CrawlID}
+		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptBeginRow, error) {
+			rows, err := q.AttemptsBegin(ctx, docs)
+			return byPosition(rows, func(r dbsqlc.AttemptsBeginRow) (int32, dbsqlc.AttemptBeginRow) {
+				return r.N, dbsqlc.AttemptBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, CrawlID: r.CrawlID}
 			}), err
 		},
-		func(ctx context.Context, docs []byte) (dbsqlc.CrawlBeginRow, error) {
-			return q.CrawlBegin(ctx, docs[1:len(docs)-1]) // the element of the array
+		func(ctx context.Context, docs []byte) (dbsqlc.AttemptBeginRow, error) {
+			return q.AttemptBegin(ctx, docs[1:len(docs)-1]) // the element of the array
 		},
 	)
 }

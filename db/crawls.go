@@ -65,7 +65,7 @@ func (s *Store) Withdraw(
 
 // Pending counts the pending crawls of a domain in some runs, up to limit.
 func (s *Store) Pending(ctx context.Context, domain string, runs []int64, limit int) (int64, error) {
-	n, err := s.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Runs: runs, Domain: domain, Max: int32Of(limit)})
+	n, err := s.q.AttemptsPending(ctx, dbsqlc.AttemptsPendingParams{Runs: runs, Domain: domain, Max: int32Of(limit)})
 	return n, translate("count pending pages", err)
 }
 

@@ -262,7 +262,7 @@ func TestAnImageFoundWhereTheBudgetOfPagesIsSpent(t *testing.T) {
 			require.Empty(t, b.claim(t, 10))
 			_, err := b.Pool().Exec(t.Context(), `
 				WITH p AS (SELECT x FROM unnest(pages_add('[{"url": "https://a.example/i.png", "domain": "a.example", "origin": "https://a.example", "kind": "image"}]')) x)
-				SELECT crawls_add(ARRAY[($1, p.x, 'a.example', 'https://a.example/i.png', 'image', '', '{"depth": 1, "seed": true}', true, 0, kind_priority('image'))::found_page])
+				SELECT attempts_add(ARRAY[($1, p.x, 'a.example', 'https://a.example/i.png', 'image', '', '{"depth": 1, "seed": true}', true, 0, kind_priority('image'))::found_page])
 				FROM p`, b.run.ID)
 			require.NoError(t, err)
 			require.Equal(t, []string{domainA}, b.claim(t, 10))

@@ -37,7 +37,7 @@ type Store struct {
 
 	networks listedNetworks
 
-	begins   *groups[dbsqlc.CrawlBeginRow]
+	begins   *groups[dbsqlc.AttemptBeginRow]
 	releases *groups[time.Time]
 	records  *groups[dbsqlc.AttemptsRecordRow]
 

@@ -115,7 +115,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 }
 
 // The functions of the database that are named in backticks or on their own, such as
-// `crawl_begin`, and its tables.
+// `attempt_begin`, and its tables.
 func TestNamesInTheDatabaseExist(t *testing.T) {
 	t.Parallel()
 	var sql strings.Builder

@@ -448,7 +448,7 @@ func (q *Queries) RepairKeywords(ctx context.Context, ids []int64) (int64, error
 }
 
 const repairOpen = `-- name: RepairOpen :exec
-SELECT crawl_reap('crawl:' || $1::bigint)
+SELECT attempt_reap('crawl:' || $1::bigint)
 `
 
 // Closes an attempt of a dead worker. The caller has locked the slot of the domain.

@@ -10,6 +10,34 @@ import (
 	"time"
 )
 
+const attemptBegin = `-- name: AttemptBegin :one
+SELECT
+    a.granted::boolean AS granted,
+    a.wait_ms::bigint AS wait_ms,
+    a.reason::text AS reason,
+    a.crawl_id::bigint AS crawl_id
+FROM attempt_begin($1::jsonb) AS a
+`
+
+type AttemptBeginRow struct {
+	Granted bool
+	WaitMs  int64
+	Reason  string
+	CrawlID int64
+}
+
+func (q *Queries) AttemptBegin(ctx context.Context, start []byte) (AttemptBeginRow, error) {
+	row := q.db.QueryRow(ctx, attemptBegin, start)
+	var i AttemptBeginRow
+	err := row.Scan(
+		&i.Granted,
+		&i.WaitMs,
+		&i.Reason,
+		&i.CrawlID,
+	)
+	return i, err
+}
+
 const attemptExtendLease = `-- name: AttemptExtendLease :exec
 UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval($1::bigint))
 WHERE key = 'domain:' || $2::text AND holder = 'crawl:' || $3::bigint
@@ -58,6 +86,72 @@ func (q *Queries) AttemptUndo(ctx context.Context, arg AttemptUndoParams) error 
 	return err
 }
 
+const attemptsBegin = `-- name: AttemptsBegin :many
+SELECT
+    a.n::integer AS n,
+    a.granted::boolean AS granted,
+    a.wait_ms::bigint AS wait_ms,
+    a.reason::text AS reason,
+    a.crawl_id::bigint AS crawl_id
+FROM attempts_begin($1::jsonb) AS a
+`
+
+type AttemptsBeginRow struct {
+	N       int32
+	Granted bool
+	WaitMs  int64
+	Reason  string
+	CrawlID int64
+}
+
+func (q *Queries) AttemptsBegin(ctx context.Context, starts []byte) ([]AttemptsBeginRow, error) {
+	rows, err := q.db.Query(ctx, attemptsBegin, starts)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptsBeginRow
+	for rows.Next() {
+		var i AttemptsBeginRow
+		if err := rows.Scan(
+			&i.N,
+			&i.Granted,
+			&i.WaitMs,
+			&i.Reason,
+			&i.CrawlID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const attemptsPending = `-- name: AttemptsPending :one
+SELECT count(*)::bigint AS pending FROM (
+    SELECT 1 FROM unnest($1::bigint []) AS r (id) CROSS JOIN LATERAL (
+        SELECT 1 FROM page_crawls AS c WHERE c.domain = $2::text AND c.run_id = r.id AND c.outcome IS NULL LIMIT $3
+    ) AS c LIMIT $3
+) AS x
+`
+
+type AttemptsPendingParams struct {
+	Runs   []int64
+	Domain string
+	Max    int32
+}
+
+// Counts the pending crawls of a domain in runs, up to a bound.
+func (q *Queries) AttemptsPending(ctx context.Context, arg AttemptsPendingParams) (int64, error) {
+	row := q.db.QueryRow(ctx, attemptsPending, arg.Runs, arg.Domain, arg.Max)
+	var pending int64
+	err := row.Scan(&pending)
+	return pending, err
+}
+
 const attemptsRecord = `-- name: AttemptsRecord :many
 SELECT
     r.n::integer AS n,
@@ -102,100 +196,6 @@ func (q *Queries) AttemptsRecord(ctx context.Context, arg AttemptsRecordParams) 
 		return nil, err
 	}
 	return items, nil
-}
-
-const crawlBegin = `-- name: CrawlBegin :one
-SELECT
-    a.granted::boolean AS granted,
-    a.wait_ms::bigint AS wait_ms,
-    a.reason::text AS reason,
-    a.crawl_id::bigint AS crawl_id
-FROM crawl_begin($1::jsonb) AS a
-`
-
-type CrawlBeginRow struct {
-	Granted bool
-	WaitMs  int64
-	Reason  string
-	CrawlID int64
-}
-
-func (q *Queries) CrawlBegin(ctx context.Context, start []byte) (CrawlBeginRow, error) {
-	row := q.db.QueryRow(ctx, crawlBegin, start)
-	var i CrawlBeginRow
-	err := row.Scan(
-		&i.Granted,
-		&i.WaitMs,
-		&i.Reason,
-		&i.CrawlID,
-	)
-	return i, err
-}
-
-const crawlsBegin = `-- name: CrawlsBegin :many
-SELECT
-    a.n::integer AS n,
-    a.granted::boolean AS granted,
-    a.wait_ms::bigint AS wait_ms,
-    a.reason::text AS reason,
-    a.crawl_id::bigint AS crawl_id
-FROM crawls_begin($1::jsonb) AS a
-`
-
-type CrawlsBeginRow struct {
-	N       int32
-	Granted bool
-	WaitMs  int64
-	Reason  string
-	CrawlID int64
-}
-
-func (q *Queries) CrawlsBegin(ctx context.Context, starts []byte) ([]CrawlsBeginRow, error) {
-	rows, err := q.db.Query(ctx, crawlsBegin, starts)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CrawlsBeginRow
-	for rows.Next() {
-		var i CrawlsBeginRow
-		if err := rows.Scan(
-			&i.N,
-			&i.Granted,
-			&i.WaitMs,
-			&i.Reason,
-			&i.CrawlID,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const crawlsPending = `-- name: CrawlsPending :one
-SELECT count(*)::bigint AS pending FROM (
-    SELECT 1 FROM unnest($1::bigint []) AS r (id) CROSS JOIN LATERAL (
-        SELECT 1 FROM page_crawls AS c WHERE c.domain = $2::text AND c.run_id = r.id AND c.outcome IS NULL LIMIT $3
-    ) AS c LIMIT $3
-) AS x
-`
-
-type CrawlsPendingParams struct {
-	Runs   []int64
-	Domain string
-	Max    int32
-}
-
-// Counts the pending crawls of a domain in runs, up to a bound.
-func (q *Queries) CrawlsPending(ctx context.Context, arg CrawlsPendingParams) (int64, error) {
-	row := q.db.QueryRow(ctx, crawlsPending, arg.Runs, arg.Domain, arg.Max)
-	var pending int64
-	err := row.Scan(&pending)
-	return pending, err
 }
 
 const domainFacts = `-- name: DomainFacts :one
@@ -261,7 +261,7 @@ SELECT
                 'domain_started', rd.pages_started, 'forbidden_by_budget', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
-                'crawl', (crawl_facts(ARRAY[(
+                'crawl', (attempt_facts(ARRAY[(
                     SELECT c.id FROM page_crawls AS c
                     WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
                     ORDER BY c.created_at DESC, c.id DESC LIMIT 1

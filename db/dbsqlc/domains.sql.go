@@ -361,7 +361,7 @@ const domainLock = `-- name: DomainLock :one
 SELECT domain FROM domains WHERE domain = $1 FOR UPDATE
 `
 
-// Waits for transactions that add crawls (crawls_add).
+// Waits for transactions that add crawls (attempts_add).
 func (q *Queries) DomainLock(ctx context.Context, domain string) (string, error) {
 	row := q.db.QueryRow(ctx, domainLock, domain)
 	var domain_2 string

@@ -248,7 +248,7 @@ func (q *Queries) RunActivity(ctx context.Context, arg RunActivityParams) (RunAc
 }
 
 const runAddLinkedPages = `-- name: RunAddLinkedPages :one
-SELECT a.added::integer AS added FROM crawls_add(ARRAY(
+SELECT a.added::integer AS added FROM attempts_add(ARRAY(
     SELECT DISTINCT ON (x.id)
         ($1::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
         sitemap_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page

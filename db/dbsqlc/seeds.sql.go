@@ -164,7 +164,7 @@ func (q *Queries) SeedsStaged(ctx context.Context, arg SeedsStagedParams) ([]See
 }
 
 const seedsUnattempted = `-- name: SeedsUnattempted :many
-SELECT c.id, c.domain, now()::timestamptz AS now, (crawl_facts(ARRAY[c.id]))[1]::jsonb AS facts
+SELECT c.id, c.domain, now()::timestamptz AS now, (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
     c.run_id = $1 AND c.id > $2 AND c.outcome IS NULL AND c.locked_at IS NULL

@@ -2,7 +2,7 @@
 -- the row, charges the budgets and renews the domain's claim. The reason 'not pending' means that
 -- the row is not pending or a budget is spent. An operator decides 'pause', 'stop' and 'block'. A
 -- prerequisite, such as robots.txt, gets its row here and costs no budget.
-CREATE OR REPLACE FUNCTION crawl_begin(p jsonb) RETURNS begun_attempt LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempt_begin(p jsonb) RETURNS begin_result LANGUAGE plpgsql AS $$
 DECLARE
     v_domain CONSTANT text := p ->> 'domain';
     v_prerequisite CONSTANT boolean := coalesce((p ->> 'prerequisite')::boolean, false);
@@ -15,7 +15,7 @@ BEGIN
     END IF;
     a := (slots_take(jsonb_build_array(p || jsonb_build_object('crawl_id', v_id))))[1];
     IF a.reason IS NOT NULL THEN
-        RETURN (1, false, coalesce(a.wait_ms, 0), a.reason, 0)::begun_attempt;
+        RETURN (1, false, coalesce(a.wait_ms, 0), a.reason, 0)::begin_result;
     END IF;
     PERFORM claims_renew(ARRAY[v_domain], a.claim, NOT v_prerequisite);
     IF v_prerequisite THEN
@@ -23,7 +23,7 @@ BEGIN
         OVERRIDING SYSTEM VALUE
         SELECT v_id, i, v_domain, v_run, p ->> 'url', p ->> 'kind', true, clock_timestamp(), (p ->> 'worker')::integer
         FROM unnest(pages_add(jsonb_build_array(p))) i;
-        RETURN (1, true, 0, '', v_id)::begun_attempt;
+        RETURN (1, true, 0, '', v_id)::begin_result;
     END IF;
     UPDATE page_crawls c SET
         locked_at = clock_timestamp(), retry_priority = a.retry_priority, worker = (p ->> 'worker')::integer
@@ -39,18 +39,18 @@ BEGIN
     RETURNING c.run_id INTO v_run;
     IF FOUND THEN
         IF budget_take(v_run, v_domain, p) THEN
-            RETURN (1, true, 0, '', v_id)::begun_attempt;
+            RETURN (1, true, 0, '', v_id)::begin_result;
         END IF;
         UPDATE page_crawls SET locked_at = NULL, worker = NULL WHERE id = v_id;
     END IF;
     PERFORM slot_release_unused(v_domain, a.shared_keys, 'crawl:' || v_id, 0, '{}');
-    RETURN (1, false, 0, 'not pending', 0)::begun_attempt;
+    RETURN (1, false, 0, 'not pending', 0)::begin_result;
 END
 $$;
 
--- Begins attempts of different domains without a budget, like crawl_begin. p is an array of
+-- Begins attempts of different domains without a budget, like attempt_begin. p is an array of
 -- crawl.Start. It does not wait long for locks: each attempt then begins alone.
-CREATE OR REPLACE FUNCTION crawls_begin(p jsonb) RETURNS SETOF begun_attempt LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION attempts_begin(p jsonb) RETURNS SETOF begin_result LANGUAGE plpgsql
 SET lock_timeout = '500ms' AS $$
 DECLARE
     v start_attempt[];
@@ -172,7 +172,7 @@ $$;
 -- Closes the attempt of a dead worker whose lease on a domain's slot has ended. p_holder is
 -- crawl:<id>. The caller has locked the slot, which is free, so the request is not in flight. The
 -- attempt counts. Its start has decided about a retry (retry_priority).
-CREATE OR REPLACE FUNCTION crawl_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempt_reap(p_holder text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     dead page_crawls;
@@ -210,7 +210,7 @@ BEGIN
 END
 $$;
 
--- Calls crawl_reap if the domain's slot is free but was not released.
+-- Calls attempt_reap if the domain's slot is free but was not released.
 CREATE OR REPLACE FUNCTION domain_reap(p_domain text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     k_domain CONSTANT text := 'domain:' || p_domain;
@@ -223,7 +223,7 @@ BEGIN
     SELECT s.holder INTO v_holder FROM politeness_slots s
     WHERE s.key = k_domain AND s.free_at <= clock_timestamp() FOR UPDATE;
     IF v_holder IS NOT NULL THEN
-        PERFORM crawl_reap(v_holder);
+        PERFORM attempt_reap(v_holder);
         UPDATE politeness_slots SET holder = NULL WHERE key = k_domain;
     END IF;
 END

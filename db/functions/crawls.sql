@@ -2,7 +2,7 @@
 -- omits pages that are part of their run, unless the run wants a skipped page after all
 -- (skipped_attempt_to_reconsider). It also omits domains that a list forbids and, with seeds_only,
 -- other domains. Returns the number of new crawls, and the runs with newly due domains.
-CREATE OR REPLACE FUNCTION crawls_add(p found_page[], OUT added integer, OUT newly_due_runs bigint[]) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION attempts_add(p found_page[], OUT added integer, OUT newly_due_runs bigint[]) LANGUAGE plpgsql AS $$
 DECLARE
     v found_page[];
     v_domains text[];
@@ -167,7 +167,7 @@ CREATE OR REPLACE FUNCTION attempts_requeue(p_domains text[], p_crawls bigint[])
 DECLARE
     v_domains text[];
 BEGIN
-    -- as in crawls_add
+    -- as in attempts_add
     PERFORM 1 FROM domains d WHERE d.domain = ANY (p_domains) ORDER BY d.domain FOR KEY SHARE;
     WITH n AS (
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, is_revisit, schemeless)

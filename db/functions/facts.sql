@@ -49,7 +49,7 @@ BEGIN
         WHERE c.id IS NOT NULL OR q.more OR f.locked_at IS NOT NULL
         ORDER BY d.n, rd.last_request_at NULLS FIRST, rd.run_id
     );
-    v_crawls := crawl_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
+    v_crawls := attempt_facts(ARRAY(SELECT r.crawl FROM unnest(v_runs) r));
     v_due := domains_due(ARRAY(SELECT DISTINCT p_domains[r.n] FROM unnest(v_runs) r WHERE r.needs_due_time), false);
     RETURN ARRAY(
         SELECT jsonb_build_object('now', t, 'domain', d.state, 'runs', coalesce(r.runs, '[]'))
@@ -120,7 +120,7 @@ END
 $$;
 
 -- Returns the facts of crawls and their pages (crawl.CrawlFacts), in their order; null if unknown.
-CREATE OR REPLACE FUNCTION crawl_facts(p_crawl_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION attempt_facts(p_crawl_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
         SELECT CASE WHEN c.id IS NOT NULL THEN jsonb_build_object(

@@ -120,7 +120,7 @@ BEGIN
     IF cardinality(v_found) = 0 THEN
         RETURN NULL;
     END IF;
-    v_added := crawls_add(v_found);
+    v_added := attempts_add(v_found);
     IF v_added.newly_due_runs IS NULL THEN
         RETURN NULL;
     END IF;

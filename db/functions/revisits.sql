@@ -50,14 +50,14 @@ DECLARE
     v_others integer := 0;
 BEGIN
     IF p_add_foreign THEN
-        SELECT a.added INTO v_others FROM crawls_add(ARRAY(
+        SELECT a.added INTO v_others FROM attempts_add(ARRAY(
             SELECT (p_run_id, p.id, p.domain, p.url, p.kind, '', '{"depth": 0, "seed": true}', false, cardinality(p_pages) - u.n,
                 refresh_priority(p.kind, 0, NULL))::found_page
             FROM unnest(p_pages) WITH ORDINALITY AS u (id, n)
             CROSS JOIN LATERAL (SELECT y.id, y.domain, y.url, y.kind FROM pages y WHERE y.id = u.id LIMIT 1) p
         )) a;
     END IF;
-    -- as in crawls_add
+    -- as in attempts_add
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
     -- A page with a pending crawl of another kind comes later: only a new visit clears its time.
     WITH added AS (

@@ -86,7 +86,7 @@ BEGIN
     ) s
     WHERE x.id = s.id;
     PERFORM domains_prioritize(domains_seeded);
-    SELECT a.added INTO added FROM crawls_add(ARRAY(
+    SELECT a.added INTO added FROM attempts_add(ARRAY(
         SELECT (p_run_id, x.id, x.domain, x.url, crawl_kind(link_kind(false, i.kind), x.kind), '',
             '{"depth": 0, "seed": true}', false, cardinality(ids) - i.n, NULL)::found_page
         FROM ROWS FROM (unnest(ids), unnest(ARRAY(SELECT s.kind FROM unnest(v) s))) WITH ORDINALITY AS i (id, kind, n)

@@ -31,7 +31,7 @@ BEGIN
         CONTINUE WHEN v[i].reason IS NOT NULL;
         v[i] := slot_take(v[i], t);
         IF v[i].reason IS NULL AND v[i].previous_holder IS NOT NULL THEN
-            PERFORM crawl_reap(v[i].previous_holder);
+            PERFORM attempt_reap(v[i].previous_holder);
         END IF;
     END LOOP;
     RETURN v;

@@ -896,7 +896,7 @@ CREATE TYPE start_attempt AS (
 );
 
 -- The result of beginning. wait_ms precedes the next try unless granted. crawl_id has the lease.
-CREATE TYPE begun_attempt AS (
+CREATE TYPE begin_result AS (
     n integer,
     granted boolean,
     wait_ms bigint,

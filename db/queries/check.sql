@@ -97,7 +97,7 @@ FROM politeness_slots AS s WHERE s.key = 'domain:' || @domain::text FOR UPDATE;
 
 -- Closes an attempt of a dead worker. The caller has locked the slot of the domain.
 -- name: RepairOpen :exec
-SELECT crawl_reap('crawl:' || @id::bigint);
+SELECT attempt_reap('crawl:' || @id::bigint);
 
 -- name: SlotClearHolder :exec
 UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @id::bigint;

@@ -16,7 +16,7 @@ SELECT
                 'domain_started', rd.pages_started, 'forbidden_by_budget', forbidden_by_budget(rd, r.settings, domain_budget(rd.domain), r),
                 'budget', pages_budget(r.settings, domain_budget(rd.domain)),
                 'images_started', rd.images_started,
-                'crawl', (crawl_facts(ARRAY[(
+                'crawl', (attempt_facts(ARRAY[(
                     SELECT c.id FROM page_crawls AS c
                     WHERE c.page_id = p.id AND c.run_id = r.id AND NOT c.prerequisite
                     ORDER BY c.created_at DESC, c.id DESC LIMIT 1
@@ -29,22 +29,22 @@ SELECT
         )
     )::jsonb AS facts;
 
--- name: CrawlBegin :one
+-- name: AttemptBegin :one
 SELECT
     a.granted::boolean AS granted,
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason,
     a.crawl_id::bigint AS crawl_id
-FROM crawl_begin(@start::jsonb) AS a;
+FROM attempt_begin(@start::jsonb) AS a;
 
--- name: CrawlsBegin :many
+-- name: AttemptsBegin :many
 SELECT
     a.n::integer AS n,
     a.granted::boolean AS granted,
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason,
     a.crawl_id::bigint AS crawl_id
-FROM crawls_begin(@starts::jsonb) AS a;
+FROM attempts_begin(@starts::jsonb) AS a;
 
 -- name: AttemptsRecord :many
 SELECT
@@ -97,7 +97,7 @@ WHERE
     AND (@schemeless::boolean OR c.schemeless IS NULL);
 
 -- Counts the pending crawls of a domain in runs, up to a bound.
--- name: CrawlsPending :one
+-- name: AttemptsPending :one
 SELECT count(*)::bigint AS pending FROM (
     SELECT 1 FROM unnest(@runs::bigint []) AS r (id) CROSS JOIN LATERAL (
         SELECT 1 FROM page_crawls AS c WHERE c.domain = @domain::text AND c.run_id = r.id AND c.outcome IS NULL LIMIT @max

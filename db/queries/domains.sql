@@ -17,7 +17,7 @@ SELECT coalesce(max(id), 0)::bigint AS last FROM domains;
 UPDATE domains SET claim_expires_at = now() + ms_interval(@claim_ms)
 WHERE domain = @domain AND claimed_by IS NOT NULL;
 
--- Waits for transactions that add crawls (crawls_add).
+-- Waits for transactions that add crawls (attempts_add).
 -- name: DomainLock :one
 SELECT domain FROM domains WHERE domain = @domain FOR UPDATE;
 

@@ -76,7 +76,7 @@ ORDER BY rd.domain, c.page_id LIMIT @max;
 
 -- Adds the pages that some pages link to to a run, as crawl.KnownLinks allows.
 -- name: RunAddLinkedPages :one
-SELECT a.added::integer AS added FROM crawls_add(ARRAY(
+SELECT a.added::integer AS added FROM attempts_add(ARRAY(
     SELECT DISTINCT ON (x.id)
         (@run_id::bigint, x.id, x.domain, x.url, crawl_kind(k.key, x.kind), '', k.value, false, 0,
         sitemap_priority(k.key, k.value, row_number() OVER (PARTITION BY f.id, k.key ORDER BY x.id)))::found_page

@@ -13,7 +13,7 @@ DELETE FROM staged_seeds WHERE run_id = @run_id AND id <= @last_id;
 -- Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
 -- workflow.
 -- name: SeedsUnattempted :many
-SELECT c.id, c.domain, now()::timestamptz AS now, (crawl_facts(ARRAY[c.id]))[1]::jsonb AS facts
+SELECT c.id, c.domain, now()::timestamptz AS now, (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts
 FROM page_crawls AS c INNER JOIN domains AS d ON c.domain = d.domain
 WHERE
     c.run_id = @run_id AND c.id > @after AND c.outcome IS NULL AND c.locked_at IS NULL

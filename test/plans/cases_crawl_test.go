@@ -41,21 +41,21 @@ func crawlCases(changing changes) {
 		c.exec("UPDATE politeness_slots SET free_at = now() - interval '1 minute' WHERE key = $1", "domain:"+site(siteHosted))
 		c.begin(siteHosted, 22, object{"shared_slots": []object{{"key": "ip:198.18.0.1", "delay_ms": 100}}})
 	}
-	changing["CrawlBegin"] = func(t *testing.T, c change) {
+	changing["AttemptBegin"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		shared := []object{{"key": "ip:198.18.0.1", "delay_ms": 100}, {"key": "subnet:198.18.0.0/24", "delay_ms": 50}}
 		// domains that were never asked
 		c.exec("DELETE FROM politeness_slots WHERE key = ANY ($1)", []string{"domain:" + site(sitePlain), "domain:" + site(52)})
 		c.begin(sitePlain, 20, nil)
 		c.begin(siteOther, 20, object{"shared_slots": shared, "run_budget": 1 << 40, "domain_budget": 1000, "registered_budget": 1 << 40})
-		c.ok(c.q.CrawlBegin(ctx, doc(start(16, 20, object{"shared_slots": shared}))))
+		c.ok(c.q.AttemptBegin(ctx, doc(start(16, 20, object{"shared_slots": shared}))))
 		c.begin(siteHosted+200, 20, object{"registered_budget": 1 << 40})
-		c.ok(c.q.CrawlBegin(ctx, doc(start(siteHosted+400, 20, object{"registered_budget": 1}))))
+		c.ok(c.q.AttemptBegin(ctx, doc(start(siteHosted+400, 20, object{"registered_budget": 1}))))
 		c.begin(20, 31, object{"kind": "image", "image_budget": 100})
 		c.begin(36, 20, object{"kind": "sitemap", "run_budget": 1 << 40})
 		c.begin(24, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0})
-		c.ok(c.q.CrawlBegin(ctx, doc(start(28, 20, object{"domain_budget": 1}))))
-		c.ok(c.q.CrawlBegin(ctx, doc(start(32, 20, object{"run_budget": 0}))))
+		c.ok(c.q.AttemptBegin(ctx, doc(start(28, 20, object{"domain_budget": 1}))))
+		c.ok(c.q.AttemptBegin(ctx, doc(start(32, 20, object{"run_budget": 0}))))
 		c.done(c.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{HoldMs: 1000, Domain: site(sitePlain), CrawlID: crawlID(sitePlain, 20)}))
 		c.done(c.q.AttemptUndo(ctx, dbsqlc.AttemptUndoParams{
 			CrawlID: crawlID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Error: "test",
@@ -78,9 +78,9 @@ func crawlCases(changing changes) {
 		onAddress := object{"shared_slots": []object{{"key": "ip:198.18.0.3", "delay_ms": 1000}}}
 		starts = append(starts, start(siteOther, 12, onAddress), start(401+5, 20, onAddress),
 			start(60, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0}))
-		begun, err := c.q.CrawlsBegin(ctx, doc(starts))
+		begun, err := c.q.AttemptsBegin(ctx, doc(starts))
 		require.NoError(t, err)
-		require.True(t, slices.ContainsFunc(begun, func(r dbsqlc.CrawlsBeginRow) bool { return int(r.N) == len(starts) && r.Granted }), "%+v", begun)
+		require.True(t, slices.ContainsFunc(begun, func(r dbsqlc.AttemptsBeginRow) bool { return int(r.N) == len(starts) && r.Granted }), "%+v", begun)
 	}
 	changing["AttemptsRecord"] = func(t *testing.T, c change) {
 		attempts := []object{}
@@ -225,7 +225,7 @@ func crawlCases(changing changes) {
 		c.exec("UPDATE domains SET status = 'pending', claimed_by = NULL WHERE domain = $1", site(4+89*4))
 		c.ok(c.q.RobotsSave(ctx, doc(object{"origin": origin(4 + 89*4), "domain": site(4 + 89*4), "verdict": "allow_all", "fresh_ms": 1000})))
 		for _, domain := range []string{site(0), site(sitePlain)} {
-			c.ok(c.q.CrawlsPending(ctx, dbsqlc.CrawlsPendingParams{Domain: domain, Runs: []int64{runLarge, runSmall, runOver}, Max: 101}))
+			c.ok(c.q.AttemptsPending(ctx, dbsqlc.AttemptsPendingParams{Domain: domain, Runs: []int64{runLarge, runSmall, runOver}, Max: 101}))
 		}
 		c.ok(c.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{
 			Until: time.Now().Add(2 * time.Hour), Origin: origin(sitePlain), Domain: site(sitePlain), Schemeless: true,

@@ -128,7 +128,7 @@ func doc(v any) []byte {
 	return data
 }
 
-// fly makes it as if a request for a page were in flight for run 1, as crawl_begin does.
+// fly makes it as if a request for a page were in flight for run 1, as attempt_begin does.
 func (c change) fly(s, o int64) int64 {
 	c.t.Helper()
 	id := crawlID(s, o)
@@ -161,7 +161,7 @@ func start(s, o int64, more object) object {
 // begin begins a request, which must be granted.
 func (c change) begin(s, o int64, more object) {
 	c.t.Helper()
-	a, err := c.q.CrawlBegin(c.t.Context(), doc(start(s, o, more)))
+	a, err := c.q.AttemptBegin(c.t.Context(), doc(start(s, o, more)))
 	require.NoError(c.t, err)
 	require.True(c.t, a.Granted, "%s: %s", site(s), a.Reason)
 }

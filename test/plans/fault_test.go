@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oldFault is how crawl_facts once counted the attempts at a page. In a crawl it was planned
+// oldFault is how attempt_facts once counted the attempts at a page. In a crawl it was planned
 // to walk page_crawls_pkey, and took 41 % of what all of Postgres did. Here the index by
 // pages is held away from it, so that it is planned so for certain.
 const oldFault = `CREATE FUNCTION plans_fault(p_id bigint) RETURNS bigint LANGUAGE plpgsql AS $$

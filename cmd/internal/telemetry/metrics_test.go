@@ -60,7 +60,7 @@ func filled(t *testing.T) *Metrics {
 	take("persistence_latency", .001)
 	take("task_latency_queue", .001, "TimerActiveTaskUserTimer")
 	take("task_latency_queue", .001, "MemoryTimer")
-	m.statements.WithLabelValues(statementName("-- name: CrawlBegin :many\nSELECT")).Observe(1)
+	m.statements.WithLabelValues(statementName("-- name: AttemptBegin :many\nSELECT")).Observe(1)
 	s := &store{watch: report.Watch{
 		Now: time.Now(), Waits: map[reasons.Reason]int64{"": 1, reasons.InFlight: 2},
 		Domains: map[crawl.DomainStatus]int64{crawl.DomainActive: 3}, Pending: 7, OldestDue: settings.Duration(time.Minute),
@@ -199,6 +199,6 @@ func TestSampleGoesOn(t *testing.T) {
 
 func TestStatementNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "CrawlBegin", statementName("-- name: CrawlBegin :many\nSELECT 1"))
+	require.Equal(t, "AttemptBegin", statementName("-- name: AttemptBegin :many\nSELECT 1"))
 	require.Equal(t, "other", statementName("SELECT 1"))
 }

@@ -9,6 +9,7 @@ import (
 
 // Two backups can begin within a second.
 func TestFreeName(t *testing.T) {
+	t.Parallel()
 	began := time.Date(2026, 11, 29, 4, 1, 59, 0, time.UTC)
 	const identity = "a06ff813b7c2"
 	var taken []string
