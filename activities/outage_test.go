@@ -335,7 +335,7 @@ func TestASiteOutOfReachIsGivenUp(t *testing.T) {
 
 // A request that is taken back is followed by the wait that the domain's earlier answers
 // have earned, as any other is.
-func TestARequestTakenBackKeepsTheDomainsPace(t *testing.T) {
+func TestARequestUndoneKeepsTheDomainsPace(t *testing.T) {
 	t.Parallel()
 	needLinux(t)
 	for name, health := range map[string]string{

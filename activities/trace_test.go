@@ -34,7 +34,7 @@ func tracer(t *testing.T, to *otlp.Receiver, sampler sdktrace.Sampler) *traces.T
 }
 
 // phases are the spans of an attempt that gets a response.
-var phases = []string{"place", "resolve", "lease", "GET", "read", "record"}
+var phases = []string{"permit", "resolve", "lease", "GET", "read", "record"}
 
 func TestTraceOfAnAttempt(t *testing.T) {
 	t.Parallel()
@@ -211,13 +211,13 @@ func TestTraceWithoutARequest(t *testing.T) {
 	}{
 		"TroubleOfOurOwn": {
 			options{wrap: func(f activities.Fetcher) activities.Fetcher { return exhausted{f} }},
-			"taken_back",
-			[]string{"place", "resolve", "lease", "GET"},
+			"undone",
+			[]string{"permit", "resolve", "lease", "GET"},
 		},
 		"NoSuchHost": {
 			options{resolve: func(r activities.Resolver) activities.Resolver { return nameless{r} }},
 			"failed",
-			[]string{"place", "resolve", "lease", "read", "record"},
+			[]string{"permit", "resolve", "lease", "read", "record"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

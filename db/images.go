@@ -108,12 +108,12 @@ func (s *Store) SimilarImages(ctx context.Context, original crawl.ImageContent, 
 // maxImageURLsShown bounds the URLs of equal images.
 const maxImageURLsShown = 5
 
-// ImageCopies lists at most maxCopies contents with several URLs, the most first. With alike it
+// ImageCopies lists at most maxCopies contents with several URLs, the most first. With similar it
 // lists contents that look the same but differ in their bytes.
-func (s *Store) ImageCopies(ctx context.Context, alike bool, maxCopies int) ([]report.ImageCopies, error) {
+func (s *Store) ImageCopies(ctx context.Context, similar bool, maxCopies int) ([]report.ImageCopies, error) {
 	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(maxCopies) //nolint:gosec // bounded by the caller
-		if alike {
+		if similar {
 			rows, err := q.ImageSimilarContents(ctx, dbsqlc.ImageSimilarContentsParams{Max: limit, Shown: maxImageURLsShown})
 			for _, r := range rows {
 				all = append(all, report.ImageCopies{PHash: hashOf(&r.Phash).String(), Contents: r.Contents, Images: r.Images, URLs: r.Urls})

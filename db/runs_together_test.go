@@ -235,7 +235,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 			"the page is asked for again another day")
 	})
 
-	t.Run("AfterItWasTakenBack", func(t *testing.T) {
+	t.Run("AfterItWasUndone", func(t *testing.T) {
 		t.Parallel()
 		b := again(t, "back.example", settings.Settings{})
 		n := b.begin(t, "back.example")

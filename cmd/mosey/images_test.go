@@ -91,7 +91,7 @@ func TestImages(t *testing.T) {
 
 		require.Contains(t, b.page("/images?similar="+sha), i.url("/small.jpg"))
 		require.Contains(t, b.page("/images?of=copies"), i.url("/copy.png"))
-		require.Contains(t, b.page("/images?of=alike"), i.url("/large.png"))
+		require.Contains(t, b.page("/images?of=similar"), i.url("/large.png"))
 		status, body = b.upload("/images", jpegOf(t, painting(200, 150, 1), 80))
 		require.Equal(t, http.StatusOK, status, body)
 		require.Contains(t, body, "most similar first.")

@@ -31,7 +31,7 @@ func TestTraces(t *testing.T) {
 			require.Equal(t, wiring.Version(), tr.Root.Resource["service.version"])
 			require.Equal(t, s.Hosts()[0], tr.Root.Attrs["mosey.domain"])
 			require.Equal(t, "domain/"+s.Hosts()[0], tr.Root.Attrs["temporal.workflow_id"])
-			for _, phase := range []string{"place", "resolve", "lease", "GET", "read", "record"} {
+			for _, phase := range []string{"permit", "resolve", "lease", "GET", "read", "record"} {
 				for _, statement := range tr.Of(tr.Child(t, tr.Root, phase)) {
 					if statement.Attrs["db.system.name"] == "postgresql" {
 						require.Equal(t, statement.Name, statement.Attrs["db.query.summary"])

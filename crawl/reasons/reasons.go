@@ -40,7 +40,7 @@ const (
 	ImagesOff   Reason = "images-off"
 	Forgotten   Reason = "forgotten"
 	Stale       Reason = "not pending"
-	TakenBack   Reason = "undone"
+	Undone      Reason = "undone"
 	NotMade     Reason = "not requested"
 	NoTarget    Reason = "no target"
 	Empty       Reason = "empty"
@@ -125,16 +125,16 @@ var table = map[Reason]Row{
 	},
 
 	// Reasons for an attempt that was not made, or does not count.
-	Stale:     {Subject: Attempt, Explanation: "another worker has the page, the run has stopped, or a budget is spent"},
-	TakenBack: {Subject: Attempt, Explanation: "an internal failure interrupted it"},
-	NotMade:   {Subject: Attempt, Explanation: "an internal failure prevented the request"},
+	Stale:   {Subject: Attempt, Explanation: "another worker has the page, the run has stopped, or a budget is spent"},
+	Undone:  {Subject: Attempt, Explanation: "an internal failure interrupted it"},
+	NotMade: {Subject: Attempt, Explanation: "an internal failure prevented the request"},
 
 	// Reasons for an empty response below 400. The error of its attempt has the details.
-	NoTarget: {Subject: Answer, Explanation: "redirects without a new target", Remedy: "mosey page URL shows their targets"},
+	NoTarget: {Subject: Response, Explanation: "redirects without a new target", Remedy: "mosey page URL shows their targets"},
 	Empty: {
-		Subject: Answer, Explanation: "no text, link or image", Remedy: "Mosey runs no scripts, so that it sees less than a browser",
+		Subject: Response, Explanation: "no text, link or image", Remedy: "Mosey runs no scripts, so that it sees less than a browser",
 	},
-	MediaType: {Subject: Answer, Explanation: "files of types that Mosey does not read", Remedy: "mosey page URL shows the type"},
-	Malformed: {Subject: Answer, Explanation: "files that could not be parsed", Remedy: "mosey page URL shows the error"},
-	Reserved:  {Subject: Answer, Explanation: "their publishers forbid the purpose of the run", Remedy: "mosey why URL shows the rule"},
+	MediaType: {Subject: Response, Explanation: "files of types that Mosey does not read", Remedy: "mosey page URL shows the type"},
+	Malformed: {Subject: Response, Explanation: "files that could not be parsed", Remedy: "mosey page URL shows the error"},
+	Reserved:  {Subject: Response, Explanation: "their publishers forbid the purpose of the run", Remedy: "mosey why URL shows the rule"},
 }

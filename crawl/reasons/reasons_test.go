@@ -16,7 +16,7 @@ func TestTable(t *testing.T) {
 	for r, row := range table {
 		require.NotEmpty(t, row.Explanation, r)
 		require.Positive(t, row.Subject, r)
-		if row.Subject == Page || row.Subject == Image || row.Subject == Answer {
+		if row.Subject == Page || row.Subject == Image || row.Subject == Response {
 			require.NotEmpty(t, row.Remedy, "%s: a person wants to know how to have it all the same", r)
 		}
 		if row.Subject != Page && row.Subject != Image {

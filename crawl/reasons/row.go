@@ -46,8 +46,8 @@ const (
 	Site                          // a domain, whatever its slot
 	Page
 	Image
-	Attempt // one request
-	Answer  // the content of a response, which the reason prevents from being read
+	Attempt  // one request
+	Response // the content of a response, which the reason prevents from being read
 )
 
 // Event is an event that may decide a skipped page again.

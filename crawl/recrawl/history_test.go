@@ -73,15 +73,15 @@ func TestFading(t *testing.T) {
 		found []recrawl.VisitResult
 		want  bool
 	}{
-		"NotAfterFour404":                  {times(4, missing), false},
-		"AfterFive404":                     {times(5, missing), true},
-		"NotAfterOne410":                   {[]recrawl.VisitResult{gone}, false},
-		"AfterTwo410":                      {[]recrawl.VisitResult{gone, gone}, true},
-		"AfterTwo410With404Between":        {[]recrawl.VisitResult{gone, missing, gone}, true},
-		"NotWhereThePageWasBackInBetween":  {[]recrawl.VisitResult{missing, missing, missing, recrawl.Unchanged, missing, missing}, false},
-		"NotForFailures":                   {times(50, recrawl.Failed), false},
-		"NotBecauseOfFailuresInBetween":    {[]recrawl.VisitResult{missing, recrawl.Failed, missing, recrawl.Failed, missing, missing}, false},
-		"NotWhereA410WasTakenBackMeanTime": {[]recrawl.VisitResult{gone, recrawl.Changed, gone}, false},
+		"NotAfterFour404":                 {times(4, missing), false},
+		"AfterFive404":                    {times(5, missing), true},
+		"NotAfterOne410":                  {[]recrawl.VisitResult{gone}, false},
+		"AfterTwo410":                     {[]recrawl.VisitResult{gone, gone}, true},
+		"AfterTwo410With404Between":       {[]recrawl.VisitResult{gone, missing, gone}, true},
+		"NotWhereThePageWasBackInBetween": {[]recrawl.VisitResult{missing, missing, missing, recrawl.Unchanged, missing, missing}, false},
+		"NotForFailures":                  {times(50, recrawl.Failed), false},
+		"NotBecauseOfFailuresInBetween":   {[]recrawl.VisitResult{missing, recrawl.Failed, missing, recrawl.Failed, missing, missing}, false},
+		"NotWhereA410WasUndoneMeanTime":   {[]recrawl.VisitResult{gone, recrawl.Changed, gone}, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()

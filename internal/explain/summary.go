@@ -107,7 +107,7 @@ func unreadReasons(t report.Totals) []string {
 		switch row.Subject { //nolint:exhaustive // the others are of pages
 		case reasons.Image:
 			noun = "image"
-		case reasons.Answer:
+		case reasons.Response:
 			noun, outcome = "response", "without content"
 		}
 		line := fmt.Sprintf("%s %s: %s", Count(rule.Pages, noun), outcome, rule.Reason)

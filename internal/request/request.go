@@ -97,7 +97,7 @@ func (c *Client) Do(ctx context.Context, req Request) (Result, error) {
 }
 
 func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Result, error) { //nolint:funlen // one step after the other
-	tr.Phase("place")
+	tr.Phase("permit")
 	leaveName, err := c.Network.Admit(req.URL.Host())
 	if err != nil {
 		return Result{}, err

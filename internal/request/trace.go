@@ -17,8 +17,8 @@ import (
 
 const (
 	maxTracedURLBytes = 2000
-	// outcomeWithdrawn is the traced outcome of an attempt that failed through no fault of the site.
-	outcomeWithdrawn = "taken_back"
+	// outcomeUndone is the traced outcome of an attempt that failed through no fault of the site.
+	outcomeUndone = "undone"
 )
 
 // trace adds a request, or the attempt to resolve its host. The attempt is now traced.
@@ -122,7 +122,7 @@ func endTrace(tr *traces.Attempt, res Result, err error) {
 			attribute.Int64("mosey.wait_ms", time.Duration(at.Delay).Milliseconds()),
 		)
 	} else {
-		tr.Set(attribute.String("mosey.outcome", outcomeWithdrawn))
+		tr.Set(attribute.String("mosey.outcome", outcomeUndone))
 	}
 	if err != nil {
 		failed = err.Error()

@@ -66,9 +66,9 @@ func (s *Server) images(r *http.Request) (view, error) {
 		return v, s.imagesLikeUpload(r, v)
 	case r.FormValue("similar") != "":
 		return v, s.imagesLike(r, v, strings.ToLower(r.FormValue("similar")))
-	case r.FormValue("of") == "copies", r.FormValue("of") == "alike":
+	case r.FormValue("of") == "copies", r.FormValue("of") == "similar":
 		v.Of = r.FormValue("of")
-		if v.Copies, err = s.Store.ImageCopies(r.Context(), v.Of == "alike", maxImages); err != nil {
+		if v.Copies, err = s.Store.ImageCopies(r.Context(), v.Of == "similar", maxImages); err != nil {
 			return nil, err
 		}
 		v.Sentence = "No image has duplicates."

@@ -74,7 +74,7 @@ var pages = []page{
 		params: []string{
 			"domain", "only images that pages of this domain name", "format", "only images of this format",
 			"similar", "only images similar to the one with this SHA-256",
-			"of", "copies lists images with several URLs, alike lists images that look the same",
+			"of", "copies lists images with several URLs, similar lists images that look the same",
 		},
 	},
 	{name: "live", path: "/live", api: "live", title: "Live", live: true, load: (*Server).live, viewType: (*LiveView)(nil)},

@@ -54,7 +54,7 @@ type ImageStore interface {
 	ImageContent(ctx context.Context, sha256 string) (crawl.ImageFacts, error)
 	ImageHash(ctx context.Context, sha256, url string) (crawl.ImageContent, error)
 	SimilarImages(ctx context.Context, to crawl.ImageContent, distance, limit int) ([]report.SimilarImage, error)
-	ImageCopies(ctx context.Context, alike bool, limit int) ([]report.ImageCopies, error)
+	ImageCopies(ctx context.Context, similar bool, limit int) ([]report.ImageCopies, error)
 }
 
 // Config configures a Server.

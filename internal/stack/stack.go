@@ -17,10 +17,10 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/internal/stack/failures"
 	"github.com/mosey-web/mosey/internal/stack/logfile"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 	"github.com/mosey-web/mosey/internal/stack/temporal"
-	"github.com/mosey-web/mosey/internal/stack/trouble"
 )
 
 // The default ports of our own Temporal and its web UI. A busy port is replaced.
@@ -185,9 +185,9 @@ func (s *Stack) startTemporal(ctx context.Context, options Options) (err error) 
 	}
 	s.temporal, err = temporal.Start(ctx, temporal.Config{
 		Dir: dir,
-		Logger: slog.New(trouble.NewHandler(
+		Logger: slog.New(failures.NewHandler(
 			slog.NewTextHandler(s.temporalLog, &slog.HandlerOptions{Level: slog.LevelWarn}),
-			&trouble.Reporter{Logger: options.Logger, Server: "Temporal", File: path}, &s.quiet,
+			&failures.Reporter{Logger: options.Logger, Server: "Temporal", File: path}, &s.quiet,
 		)),
 		MetricReader:     options.MetricReader,
 		Port:             options.TemporalPort,

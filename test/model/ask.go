@@ -110,8 +110,8 @@ const (
 	Final Class = iota
 	// Transient: it will be retried.
 	Transient
-	// TakenBack: a failure on our side, which does not count.
-	TakenBack
+	// Undone: a failure on our side, which does not count.
+	Undone
 	// Dead: the worker died; the request counts, and will be retried.
 	Dead
 )
@@ -152,7 +152,7 @@ func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) 
 		d.Gone = w.Now
 	}
 	d.Free = w.Now + max(micros(*r.Settings.Delay), d.Delay, reply.After)
-	if reply.Class == TakenBack {
+	if reply.Class == Undone {
 		d.Free = max(d.Free, w.Now+reply.Penalty)
 	}
 	if prerequisite {
@@ -178,7 +178,7 @@ func (w *World) Answer(run, domain, url string, prerequisite bool, reply Reply) 
 		if p.Tried >= *r.Settings.MaxAttempts {
 			p.close(GivenUp)
 		}
-	case TakenBack:
+	case Undone:
 		p.Asked--
 		p.Tried--
 		if p.Image {

@@ -155,7 +155,7 @@ func (b *bench) skipped(ctx context.Context, at crawl.Attempt) error {
 
 // Abandon is a request that was not made after all.
 func (g *guarded) Abandon(ctx context.Context, s crawl.Start, id int64, delay time.Duration, spared bool, why string) error {
-	g.b.answered(model.Reply{Class: model.TakenBack, Unreached: true}, g.b.now())
+	g.b.answered(model.Reply{Class: model.Undone, Unreached: true}, g.b.now())
 	return g.Store.Abandon(ctx, s, id, delay, spared, why)
 }
 

@@ -61,12 +61,12 @@ type PageRow struct {
 	Run    string `json:"run"`
 	Domain string `json:"domain"`
 	URL    string `json:"url"`
-	// Asked counts the closed rows of requests that count, TakenBack those of the others. Open
+	// Asked counts the closed rows of requests that count, Undone those of the others. Open
 	// counts the rows that are pending or in flight.
-	Asked     int `json:"asked"`
-	TakenBack int `json:"taken_back"`
-	Open      int `json:"open"`
-	Flying    int `json:"flying"`
+	Asked  int `json:"asked"`
+	Undone int `json:"undone"`
+	Open   int `json:"open"`
+	Flying int `json:"flying"`
 	// Last is why the last closed row was skipped. Visits counts the rows that begin a further
 	// visit.
 	Last   string `json:"last"`

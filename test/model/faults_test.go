@@ -37,7 +37,7 @@ var faults = []fault{
 	{9, "RecrawlTriedAgain", `seed r0 d0/; run; time 2h; recrawl r0 1h; twice; run; time 4m; run`, "was to go on"},
 	{10, "ScheduleOfAStoppedRun", `seed r0 d0/ when_done=wait; run; stop r0; schedule r0 d0/a; run`, "want stopped"},
 	{12, "RetryOfARecrawl", `seed r0 d0/ when_done=recrawl min_refetch=2000h; run; site d0 503; time 900h; run; site d0 ok; time 10m; run`, "skipped for min-refetch"},
-	{12, "RecrawlTakenBack", `seed r0 d0/ when_done=recrawl min_refetch=2000h; run; site d0 local; time 900h; run; site d0 ok; time 10m; run`, "skipped for min-refetch"},
+	{12, "RecrawlUndone", `seed r0 d0/ when_done=recrawl min_refetch=2000h; run; site d0 local; time 900h; run; site d0 ok; time 10m; run`, "skipped for min-refetch"},
 	{12, "RecrawlReaped", `seed r0 d0/ when_done=recrawl min_refetch=2000h; run; time 900h; kill; run; time 10m; run`, "skipped for min-refetch"},
 	{12, "LastRecrawlReaped", `seed r0 d0/ when_done=recrawl max_attempts=1; run; time 900h; kill; run; time 10m; run`, "never asked for again"},
 	{
@@ -48,7 +48,7 @@ var faults = []fault{
 	{19, "ResumeOfARunWithWhatIsPausedAndStopped", `seed r0 d0/ delay=10s; run; stop d0; pause d0; time 1m; run; stop r0; resume r0`, "under stop"},
 	{19, "RetryOfWhatIsPausedAndStopped", `seed r0 d0/; stop d0; pause d0; retry d0`, "under stop"},
 	{
-		20, "TakenBackAfterFailures", `seed r0 d0/ max_attempts=4; run; site d0 503; seed r0 d0/x d0/y d0/z; run; time 3s; run; site d0 local; time 6s; run; time 1700ms; run`,
+		20, "UndoneAfterFailures", `seed r0 d0/ max_attempts=4; run; site d0 503; seed r0 d0/x d0/y d0/z; run; time 3s; run; site d0 local; time 6s; run; time 1700ms; run`,
 		"left alone",
 	},
 	{21, "PassedOverInAFurtherVisit", `web 214; seed r1 d0/ max_images_per_domain=1 images=metadata when_done=recrawl; run`, "visited again 10 times"},

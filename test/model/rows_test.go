@@ -36,7 +36,7 @@ SELECT jsonb_build_object('now', pg_temp.us(clock_timestamp()),
 'pages', (SELECT coalesce(jsonb_agg(to_jsonb(y)), '[]') FROM (
     SELECT r.name AS run, c.domain, c.url,
         count(*) FILTER (WHERE c.outcome IS NOT NULL AND c.skipped IS NULL AND c.outcome <> 'blocked_robots') AS asked,
-        count(*) FILTER (WHERE c.skipped = 'undone') AS taken_back,
+        count(*) FILTER (WHERE c.skipped = 'undone') AS undone,
         count(*) FILTER (WHERE c.outcome IS NULL) AS open, count(c.locked_at) AS flying,
         count(*) FILTER (WHERE c.is_revisit) AS visits,
         coalesce((array_agg(c.skipped ORDER BY c.id DESC) FILTER (WHERE c.outcome IS NOT NULL))[1], '') AS last,

@@ -167,7 +167,7 @@ func (s *sites) reply() model.Reply {
 	case "404", "403":
 		return model.Reply{Class: model.Final, Good: a.prerequisite}
 	case "local":
-		return model.Reply{Class: model.TakenBack, Penalty: a.penalty}
+		return model.Reply{Class: model.Undone, Penalty: a.penalty}
 	case "nohost", "dnsfail":
 		return model.Reply{Class: model.Transient, Unreached: true}
 	}

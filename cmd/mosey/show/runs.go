@@ -145,7 +145,7 @@ func printRun(w io.Writer, r report.Run) error {
 	}
 	for _, rule := range r.Skipped {
 		became := "skipped"
-		if rule.Reason.Row().Subject == reasons.Answer {
+		if rule.Reason.Row().Subject == reasons.Response {
 			became = "no content"
 		}
 		for _, url := range rule.Examples {

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/mosey-web/mosey/internal/stack/trouble"
+	"github.com/mosey-web/mosey/internal/stack/failures"
 )
 
 // Server is a private Postgres that runs until Stop.
@@ -22,7 +22,7 @@ type Server struct {
 	binaries binaries
 	user     account
 	endpoint endpoint
-	reporter *trouble.Reporter
+	reporter *failures.Reporter
 
 	// ended is closed when no postmaster runs and none will start.
 	ended chan struct{}
@@ -66,7 +66,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		binaries: found,
 		user:     user,
 		endpoint: address,
-		reporter: &trouble.Reporter{Logger: cfg.Logger, Server: "Postgres", File: logPath(cfg.Dir)},
+		reporter: &failures.Reporter{Logger: cfg.Logger, Server: "Postgres", File: logPath(cfg.Dir)},
 		ended:    make(chan struct{}),
 		quit:     quit,
 		crashed:  lockErr == nil,

@@ -1,4 +1,4 @@
-package trouble
+package failures
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package trouble_test
+package failures_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/internal/stack/trouble"
+	"github.com/mosey-web/mosey/internal/stack/failures"
 )
 
 // log is a handler on a clock that is set by hand, and what was told by it.
@@ -25,7 +25,7 @@ type log struct {
 
 func newLog() *log {
 	l := &log{testBundle: setup()}
-	l.handler = trouble.NewHandler(slog.NewTextHandler(&l.file, nil), l.Reporter, &l.quiet)
+	l.handler = failures.NewHandler(slog.NewTextHandler(&l.file, nil), l.Reporter, &l.quiet)
 	return l
 }
 

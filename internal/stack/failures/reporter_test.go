@@ -1,4 +1,4 @@
-package trouble_test
+package failures_test
 
 import (
 	"log/slog"
@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/internal/stack/trouble"
+	"github.com/mosey-web/mosey/internal/stack/failures"
 )
 
 // testBundle is a teller whose clock is set by hand.
 type testBundle struct {
-	*trouble.Reporter
+	*failures.Reporter
 
 	out strings.Builder
 	now time.Time
@@ -22,7 +22,7 @@ type testBundle struct {
 
 func setup() *testBundle {
 	b := &testBundle{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	b.Reporter = &trouble.Reporter{
+	b.Reporter = &failures.Reporter{
 		Logger: slog.New(slog.NewTextHandler(&b.out, nil)), Server: "Postgres", File: "/data/postgres.log",
 		Now: func() time.Time { return b.now },
 	}
@@ -43,7 +43,7 @@ func TestTell(t *testing.T) {
 		require.Equal(t, 1, b.lines(), b.out.String())
 		require.Contains(t, b.out.String(), `level=ERROR msg="an embedded server reports an error; see its log" `+
 			`server=Postgres error="could not write to file \"base/5/0\": Input/output error" file=/data/postgres.log`+"\n")
-		b.now = b.now.Add(trouble.RepeatInterval)
+		b.now = b.now.Add(failures.RepeatInterval)
 		b.Report(`could not write to file "base/5/7": Input/output error`)
 		b.Report(`could not write to file "base/5/8": Input/output error`)
 		require.Equal(t, 2, b.lines(), b.out.String())

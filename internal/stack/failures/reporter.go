@@ -1,5 +1,5 @@
-// Package trouble reports each kind of error of the embedded servers once, in Mosey's own log.
-package trouble
+// Package failures reports each kind of error of the embedded servers once, in Mosey's own log.
+package failures
 
 import (
 	"context"
