@@ -38,7 +38,7 @@ func TestNextAddress(t *testing.T) {
 	b.seed(t, "/")
 	b.allowAll(t, b.page("/"))
 	_, err := b.fetchPages(t, 10)
-	require.LessOrEqual(t, requireTrouble(t, err), 3*time.Second)
+	require.LessOrEqual(t, requireSiteFailure(t, err), 3*time.Second)
 	crawls := b.report(t, "/").Crawls
 	require.Equal(t, dead.String(), crawls[1].IP)
 	require.Contains(t, crawls[1].Error, "connect")

@@ -144,13 +144,13 @@ func TestFetchPagesAuto(t *testing.T) {
 		require.Len(t, b.web.Log(), 1)
 	})
 
-	t.Run("ReportsTroubleOfRobotsAsTheirOwnActivityDoes", func(t *testing.T) {
+	t.Run("ReportsFailuresOfRobotsAsTheirOwnActivityDoes", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{sites: []web.Site{{Pages: 2, Plain: true, Robots: web.RobotsUnavailable}}})
 		activities.SpendEase(b.acts)
 		b.seed(t, "/")
 		_, err := b.fetchAuto(t)
-		requireTrouble(t, err)
+		requireSiteFailure(t, err)
 		require.Len(t, b.web.Log(), 1)
 		require.Empty(t, b.pages())
 		b.requireNothingInFlight(t)

@@ -55,7 +55,7 @@ func (b *testBundle) work(t *testing.T) (waited time.Duration) {
 		}
 		switch {
 		case err != nil:
-			wait(requireTrouble(t, err))
+			wait(requireSiteFailure(t, err))
 		case in != nil && robots.Done:
 			in = nil
 		case in != nil:
@@ -128,7 +128,7 @@ func TestSeedWithAScheme(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, activities.StepRobots, res.Next)
 	_, err = b.fetchRobots(t, activities.FetchRobotsInput{Domain: b.site, Origin: res.Origin})
-	requireTrouble(t, err)
+	requireSiteFailure(t, err)
 	require.Empty(t, b.pages())
 
 	// also of a host that was given without one, too
@@ -199,7 +199,7 @@ func (s schemes) requireCrawled(t *testing.T, scheme string) {
 	require.Zero(t, s.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL"))
 }
 
-func TestSeedWithoutASchemeInTrouble(t *testing.T) {
+func TestSeedWithoutASchemeThatFails(t *testing.T) {
 	t.Parallel()
 
 	t.Run("AResetIsTriedAgainByHTTPS", func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestFetchPagesThatIsCutOff(t *testing.T) {
 				require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = $1", string(c.outcome)))
 				return
 			}
-			requireOwnTrouble(t, err)
+			requireInternalFailure(t, err)
 			require.ErrorContains(t, err, "neither the site nor the database responded")
 			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE skipped = 'undone'"))
 			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL AND attempt = 1"))

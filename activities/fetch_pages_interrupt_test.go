@@ -261,12 +261,12 @@ func TestFetchPagesWhenTheWorkerStops(t *testing.T) {
 func TestFetchPagesWithoutADatabase(t *testing.T) {
 	t.Parallel()
 
-	t.Run("IsTroubleOfItsOwn", func(t *testing.T) {
+	t.Run("IsAFailureOfItsOwn", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{})
 		b.store.Close()
 		_, err := b.fetchPages(t, 1)
-		requireOwnTrouble(t, err)
+		requireInternalFailure(t, err)
 	})
 
 	t.Run("KeepsAnAttemptUntilItIsBack", func(t *testing.T) {

@@ -139,7 +139,7 @@ func TestRobotsLife(t *testing.T) {
 		b := setup(t, withRobots(status(500), says("User-agent: *\nDisallow: /x\n")))
 		b.seed(t, "/")
 		_, err := b.fetchRobots(t, b.robotsInput(t))
-		requireTrouble(t, err)
+		requireSiteFailure(t, err)
 		b.age(t, 40*day) // nobody asked meanwhile
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")
 		require.Equal(t, crawl.RobotsRules, b.readRobots(t).Verdict)
@@ -148,7 +148,7 @@ func TestRobotsLife(t *testing.T) {
 		b.seed(t, "/")
 		for try := range 2 {
 			_, err := b.fetchRobots(t, b.robotsInput(t))
-			requireTrouble(t, err)
+			requireSiteFailure(t, err)
 			require.Equal(t, try+1, b.robots(t).Failures)
 			b.age(t, 40*day)
 		}
@@ -205,9 +205,9 @@ func TestRobotsLife(t *testing.T) {
 func TestRobotsBodyIsKept(t *testing.T) {
 	t.Parallel()
 	const sent = "\xef\xbb\xbfUser-agent: *\r\nDisallow:\xa0/a\x00\r\n# for all \xff"
-	trouble := status(503)
+	failing := status(503)
 	b := setup(t, options{sites: robotsFile(turns{answers: []func(*web.Visit){
-		says(sent, "ETag", `"1"`), status(304), trouble,
+		says(sent, "ETag", `"1"`), status(304), failing,
 	}})})
 	b.seed(t, "/a")
 	for _, verdict := range []string{"read", "confirmed", "a copy"} {

@@ -174,7 +174,7 @@ func TestRobotsOfADomainWithNothingDue(t *testing.T) {
 		require.NoError(t, err)
 		in.URL, in.Hops = res.URL, res.Hops
 		_, err = b.fetchRobots(t, in)
-		requireTrouble(t, err)
+		requireSiteFailure(t, err)
 		require.ErrorContains(t, err, "redirects to other.test, which may not be requested: the domain is unreachable (the probe failed)")
 		require.Len(t, b.web.Log(), 1)
 	})

@@ -438,9 +438,9 @@ func callWhole[Out any](
 	return out, nil
 }
 
-// requireTrouble checks that an error has Temporal make another attempt for a site's trouble, and
+// requireSiteFailure checks that an error has Temporal make another attempt for a site's failure, and
 // quietly, and returns for how long the domain is left alone.
-func requireTrouble(t *testing.T, err error) time.Duration {
+func requireSiteFailure(t *testing.T, err error) time.Duration {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
@@ -463,8 +463,8 @@ func requireBadInput(t *testing.T, err error, why string) {
 	require.Contains(t, app.Message(), why)
 }
 
-// requireOwnTrouble checks that an error is left to the retry policy.
-func requireOwnTrouble(t *testing.T, err error) {
+// requireInternalFailure checks that an error is left to the retry policy.
+func requireInternalFailure(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
 	var app *temporal.ApplicationError

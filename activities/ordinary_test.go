@@ -32,7 +32,7 @@ func (b *testBundle) crawlThrough(t *testing.T) (rests int) {
 		res, err := b.fetchPages(t, 1000)
 		switch {
 		case err != nil:
-			requireTrouble(t, err)
+			requireSiteFailure(t, err)
 		case res.Next == activities.StepFinish:
 			return rests
 		case res.Next == activities.StepRobots:
@@ -57,7 +57,7 @@ func TestOrdinarySitesWithBrokenPages(t *testing.T) {
 		numbers []int
 		// attempts is how often each broken page is asked for
 		attempts int
-		// slower says that it is trouble of the domain, which is asked less often: also in
+		// slower says that it is a failure of the domain, which is asked less often: also in
 		// the end, where nothing is left but pages that fail
 		slower bool
 		// first says that Temporal's retry policy requests a page again before the others, as

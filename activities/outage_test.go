@@ -155,7 +155,7 @@ func TestADeadSiteBesideHealthyOnes(t *testing.T) {
 	require.NoError(t, b.web.Disconnect(dead.site))
 	errs := crawlOnce(t, []*testBundle{dead, healthy})
 	require.NoError(t, errs[1])
-	requireTrouble(t, errs[0])
+	requireSiteFailure(t, errs[0])
 	crawls := dead.report(t, "/").Crawls
 	require.Equal(t, crawl.OutcomeTimeout, crawls[len(crawls)-1].Outcome)
 }
@@ -185,7 +185,7 @@ func TestADeadSiteAlone(t *testing.T) {
 	b.exec(t, "UPDATE politeness_slots SET free_at = now() WHERE holder IS NULL")
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")
 	_, err := b.fetchPages(t, 50)
-	requireTrouble(t, err) // another worker does not begin anew
+	requireSiteFailure(t, err) // another worker does not begin anew
 }
 
 // crawlUntil calls the activities that sites need until something holds.
@@ -319,7 +319,7 @@ func TestASiteOutOfReachIsGivenUp(t *testing.T) {
 	b.allowAll(t, b.page("/"))
 	require.NoError(t, b.web.Disconnect(b.site))
 	_, err := b.fetchPages(t, 50)
-	requireTrouble(t, err)
+	requireSiteFailure(t, err)
 	b.age(t, 7*time.Minute)
 	b.exec(t, `UPDATE domain_health SET health = jsonb_set(health, '{connections_failing_since}', to_jsonb(now() - interval '7 minutes'))`)
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() WHERE outcome IS NULL")

@@ -98,7 +98,7 @@ func TestStoreSeeds(t *testing.T) {
 		stop := make(chan struct{})
 		close(stop)
 		_, err := store(t, b, activities.StoreSeedsInput{Run: runName}, stoppedBy(stop))
-		requireOwnTrouble(t, err)
+		requireInternalFailure(t, err)
 		left := b.count(t, "SELECT count(*) FROM staged_seeds")
 		require.Equal(t, 200, left, "a chunk is stored as a whole")
 		require.Equal(t, 700-left, b.count(t, "SELECT count(*) FROM page_crawls"))
@@ -164,7 +164,7 @@ func TestStartAndStopCrawl(t *testing.T) {
 		b := setup(t, options{})
 		b.starter.err = errAway
 		_, err := activityCall[struct{}](t, b.acts, b.acts.StartCrawl, activities.StartCrawlInput{Run: runName})
-		requireOwnTrouble(t, err)
+		requireInternalFailure(t, err)
 	})
 
 	t.Run("RefusesARunThatIsNone", func(t *testing.T) {

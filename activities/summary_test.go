@@ -16,7 +16,7 @@ import (
 )
 
 // What a result has for people: the last request and how the domain is, also where a site's
-// trouble has ended the activity. A hostile URL leaves the payload small (call checks that).
+// failure has ended the activity. A hostile URL leaves the payload small (call checks that).
 func TestResultsTellWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	long := "/" + strings.Repeat("&", 700)
@@ -46,7 +46,7 @@ func TestResultsTellWhatWasAsked(t *testing.T) {
 	b.exec(t, "UPDATE politeness_slots SET free_at = now()")
 
 	res, err = ask()
-	requireTrouble(t, err)
+	requireSiteFailure(t, err)
 	require.ErrorContains(t, err, "503 Service Unavailable; next request in ")
 	require.Equal(t, http.StatusServiceUnavailable, res.LastRequest.Status)
 	require.Less(t, len(res.LastRequest.URL), 100, "as JSON it is six times as long")

@@ -145,8 +145,8 @@ func TestTraceOfAFailure(t *testing.T) {
 			b.seed(t, "/")
 			b.allowAll(t, b.page("/"))
 			_, err := b.fetchPages(t, 1)
-			if err != nil { // trouble of the page alone is none of the domain's
-				requireTrouble(t, err)
+			if err != nil { // a failure of the page alone is none of the domain's
+				requireSiteFailure(t, err)
 			}
 			all := received.Traces(t)
 			require.Len(t, all, 1)
@@ -209,7 +209,7 @@ func TestTraceWithoutARequest(t *testing.T) {
 		outcome string
 		phases  []string
 	}{
-		"TroubleOfOurOwn": {
+		"InternalFailure": {
 			options{wrap: func(f activities.Fetcher) activities.Fetcher { return exhausted{f} }},
 			"undone",
 			[]string{"permit", "resolve", "lease", "GET"},

@@ -240,7 +240,7 @@ func TestRedirectedTDMFile(t *testing.T) {
 		"WithoutAnEnd":       {to: tdm, asked: []string{tdm, tdm, tdm, tdm, tdm, tdm}, reason: "redirects more than 5 times"},
 		"ToNowhere":          {to: "http://[", asked: []string{tdm}, reason: "redirects to an unusable location"},
 		"ToWhatIsNotThere":   {to: "/none", asked: []string{tdm, "/none", "/", "/mine/1"}},
-		"ToAServerInTrouble": {to: "/503", asked: []string{tdm, "/503"}, reason: "status 503"},
+		"ToAServerThatFails": {to: "/503", asked: []string{tdm, "/503"}, reason: "status 503"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -205,7 +205,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		return b
 	}
 
-	t.Run("AfterTrouble", func(t *testing.T) {
+	t.Run("AfterAFailure", func(t *testing.T) {
 		t.Parallel()
 		b := again(t, "trouble.example", settings.Settings{})
 		at := attempted(b.begin(t, "trouble.example"), "trouble.example")

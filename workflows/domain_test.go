@@ -238,15 +238,15 @@ func TestDomainWorkflowRobots(t *testing.T) {
 	})
 }
 
-// troubled is how an attempt ends at a site that is in trouble; next is 0 if the retry policy says
+// siteFailure is how an attempt ends at a site that fails; next is 0 if the retry policy says
 // when the next attempt is made.
-func troubled(next time.Duration) error {
+func siteFailure(next time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions("answered 503", activities.TypeSiteFailure, temporal.ApplicationErrorOptions{
 		Category: temporal.ApplicationErrorCategoryBenign, NextRetryDelay: next,
 	})
 }
 
-func TestDomainWorkflowTrouble(t *testing.T) {
+func TestDomainWorkflowFailures(t *testing.T) {
 	t.Parallel()
 	requireGaps := func(t *testing.T, s *script, from int, seconds ...float64) {
 		t.Helper()
@@ -264,7 +264,7 @@ func TestDomainWorkflowTrouble(t *testing.T) {
 		asked.Backoff = settings.Duration(20 * time.Second)
 		s.fetches = []answer[activities.FetchPagesResult]{says(asked)}
 		for range 6 {
-			s.fetches = append(s.fetches, fails[activities.FetchPagesResult](troubled(0)))
+			s.fetches = append(s.fetches, fails[activities.FetchPagesResult](siteFailure(0)))
 		}
 		s.finished()
 		require.Equal(t, "FinishDomain", s.names()[8])
@@ -279,7 +279,7 @@ func TestDomainWorkflowTrouble(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.fetches = []answer[activities.FetchPagesResult]{
-			fails[activities.FetchPagesResult](troubled(0)), fails[activities.FetchPagesResult](troubled(0)),
+			fails[activities.FetchPagesResult](siteFailure(0)), fails[activities.FetchPagesResult](siteFailure(0)),
 		}
 		s.finished()
 		requireGaps(t, s, 1, 2, 4)
@@ -288,7 +288,7 @@ func TestDomainWorkflowTrouble(t *testing.T) {
 	t.Run("OfTheSiteIsWaitedForAsItAsks", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](troubled(4 * time.Minute))}
+		s.fetches = []answer[activities.FetchPagesResult]{fails[activities.FetchPagesResult](siteFailure(4 * time.Minute))}
 		s.finished()
 		requireGaps(t, s, 1, 240)
 	})
@@ -300,7 +300,7 @@ func TestDomainWorkflowTrouble(t *testing.T) {
 		s.fetches = []answer[activities.FetchPagesResult]{says(activities.FetchPagesResult{
 			NextStep: activities.NextStep{Next: activities.StepRobots, Origin: origin}, Backoff: settings.Duration(time.Minute),
 		})}
-		s.robots = []answer[activities.FetchRobotsResult]{fails[activities.FetchRobotsResult](troubled(0))}
+		s.robots = []answer[activities.FetchRobotsResult]{fails[activities.FetchRobotsResult](siteFailure(0))}
 		s.finished()
 		require.Equal(t, []string{"FetchPages", "FetchRobots", "FetchRobots", "FetchPages", "FinishDomain"}, s.names())
 		requireGaps(t, s, 2, 60)

@@ -304,7 +304,7 @@ func (s *script) mustUpdate(name string, args ...any) *outcome {
 	return o
 }
 
-// requireUnavailable asks that an update has failed because our own trouble has
+// requireUnavailable asks that an update has failed because an internal failure has
 // lasted for too long, and says so.
 func requireUnavailable(t *testing.T, o *outcome) {
 	t.Helper()

@@ -53,7 +53,7 @@ func TestSeedWorkflow(t *testing.T) {
 		require.Equal(t, []string{"StoreSeeds", "StartCrawl", "FilterSeeds"}, s.names())
 	})
 
-	t.Run("WaitsOutTroubleOfOurOwn", func(t *testing.T) {
+	t.Run("WaitsOutInternalFailures", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.seeds = []answer[activities.StoreSeedsResult]{fails[activities.StoreSeedsResult](errors.New("the database is down"))}

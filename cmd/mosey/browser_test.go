@@ -41,8 +41,8 @@ func chromium(t *testing.T) string {
 type tab struct {
 	ctx context.Context
 
-	mu       sync.Mutex
-	troubles []string
+	mu     sync.Mutex
+	errors []string
 }
 
 func newTab(t *testing.T) *tab {
@@ -61,9 +61,9 @@ func newTab(t *testing.T) *tab {
 		defer b.mu.Unlock()
 		switch e := event.(type) {
 		case *log.EventEntryAdded: // a breach of the Content-Security-Policy is one of them
-			b.troubles = append(b.troubles, e.Entry.Text+" "+e.Entry.URL)
+			b.errors = append(b.errors, e.Entry.Text+" "+e.Entry.URL)
 		case *runtime.EventExceptionThrown:
-			b.troubles = append(b.troubles, e.ExceptionDetails.Text)
+			b.errors = append(b.errors, e.ExceptionDetails.Text)
 		}
 	}))
 	b.do(t, call(log.Enable, cdp.Empty{}), call(runtime.Enable, cdp.Empty{}))
@@ -100,7 +100,7 @@ func (b *tab) sound(t *testing.T, where string) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	require.Empty(t, b.troubles, where)
+	require.Empty(t, b.errors, where)
 }
 
 // findings is the JavaScript that returns the violations that axe-core finds on a page.

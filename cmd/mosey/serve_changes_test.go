@@ -152,7 +152,7 @@ func TestServeChangesDomains(t *testing.T) {
 	require.Contains(t, b.post(domain, "do", "lift", "kind", "delay"), "No controls: ")
 	require.Contains(t, b.post(domain, "do", "block", "reason", "the owner asked"), "blocked in all runs")
 	require.Contains(t, b.post(domain, "do", "lift", "kind", "block"), "No controls: ")
-	require.Contains(t, b.post(domain, "do", "retry"), "No controls: ", "there is no trouble to end")
+	require.Contains(t, b.post(domain, "do", "retry"), "No controls: ", "there is no failure to end")
 
 	page := b.post("/domains", "do", "block", "reason", "a list", "domain", "a.example", "domain", "b.example", "query", "status=blocked&sort=name")
 	require.Contains(t, page, "2 domains, sorted by name.")

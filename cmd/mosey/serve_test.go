@@ -334,8 +334,8 @@ func TestServeTellsWhatIsNew(t *testing.T) {
 	until("Run small-web is stopped")
 }
 
-// A database in trouble is told as that, and the page is there again when it is over.
-func TestServeADatabaseInTrouble(t *testing.T) {
+// A failing database is told as that, and the page is there again when it is over.
+func TestServeWithAFailingDatabase(t *testing.T) {
 	t.Parallel()
 	r := newRows(t, settings.Settings{}, aPage)
 	s := serveRows(t, r.commandHarness)

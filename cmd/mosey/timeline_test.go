@@ -27,7 +27,7 @@ type bar struct {
 	failure string
 }
 
-// A site in trouble: its timeline names each request by the page that was requested, also where
+// A failing site: its timeline names each request by the page that was requested, also where
 // Temporal has made another attempt, and each timer by its reason.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestTimeline(t *testing.T) {
 		},
 	}}})}
 	const name = "site-001.test"
-	r := h.Execute(s.crawl(s.Seeds()[0], "--run", "troubled", "--delay", "600ms", "--set", "pages_per_activity=1",
+	r := h.Execute(s.crawl(s.Seeds()[0], "--run", "failing", "--delay", "600ms", "--set", "pages_per_activity=1",
 		"--set", "graylist=0", "--set", "max_attempts=3")...)
 	require.Zero(t, r.Code, r.Stderr)
 

@@ -49,7 +49,7 @@ func (p *patient) fail(n int, refused bool) (j politeness.Judgement) {
 			a.Failure = politeness.FailureServer
 		}
 		j = p.observe(a)
-		j.Failure = politeness.FailureNone // see TestTroubleOfOnePage
+		j.Failure = politeness.FailureNone // see TestFailureOfOnePage
 	}
 	return j
 }
@@ -146,7 +146,7 @@ func TestBreaker(t *testing.T) {
 		p := patient{t: t}
 		robots := politeness.Response{Sample: crawl.Sample{URL: 1000, Error: true}, Failure: politeness.FailureServer}
 		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
-		require.Len(t, p.h.Samples, 1, "one that fails is trouble")
+		require.Len(t, p.h.Samples, 1, "one that fails counts")
 		robots = politeness.Response{Sample: crawl.Sample{URL: 1000}}
 		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
 		require.Empty(t, p.h.Samples, "until it can be read")
@@ -259,7 +259,7 @@ func TestPenalty(t *testing.T) {
 	}
 }
 
-func TestTroubleOfOnePage(t *testing.T) {
+func TestFailureOfOnePage(t *testing.T) {
 	t.Parallel()
 	p := patient{t: t, delay: time.Second}
 	p.answer(time.Millisecond, 5)

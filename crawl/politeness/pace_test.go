@@ -45,7 +45,7 @@ func TestBackoff(t *testing.T) {
 	t.Run("GrowsWithEachFailure", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
-			trouble  politeness.FailureClass
+			failure  politeness.FailureClass
 			failures int
 			delay    time.Duration
 			want     time.Duration
@@ -62,7 +62,7 @@ func TestBackoff(t *testing.T) {
 			{politeness.FailureServer, 1, time.Hour, time.Hour},
 			{politeness.FailureSetup, 1 << 30, settings.DelayMax, settings.DelayMax},
 		} {
-			require.Equal(t, c.want, politeness.Backoff(c.trouble, c.failures, c.delay, 0), "%+v", c)
+			require.Equal(t, c.want, politeness.Backoff(c.failure, c.failures, c.delay, 0), "%+v", c)
 		}
 	})
 
@@ -74,7 +74,7 @@ func TestBackoff(t *testing.T) {
 		require.Equal(t, 2*time.Second, politeness.Backoff(politeness.FailureServer, 1, 0, -99))
 	})
 
-	t.Run("IsNothingWithoutTrouble", func(t *testing.T) {
+	t.Run("IsNothingWithoutAFailure", func(t *testing.T) {
 		t.Parallel()
 		require.Zero(t, politeness.Backoff(politeness.FailureNone, 3, time.Minute, 0.5))
 		require.Zero(t, politeness.Backoff(politeness.FailureServer, 0, time.Minute, 0.5))
@@ -83,15 +83,15 @@ func TestBackoff(t *testing.T) {
 
 	t.Run("StaysInBounds", func(t *testing.T) {
 		t.Parallel()
-		for _, trouble := range []politeness.FailureClass{politeness.FailureServer, politeness.FailureSetup} {
+		for _, failure := range []politeness.FailureClass{politeness.FailureServer, politeness.FailureSetup} {
 			for _, delay := range []time.Duration{0, time.Second, 10 * time.Second, 299 * time.Second, time.Hour, settings.DelayMax} {
 				least := time.Duration(0)
 				for failures := 1; failures <= 40; failures++ {
-					low := politeness.Backoff(trouble, failures, delay, 0)
+					low := politeness.Backoff(failure, failures, delay, 0)
 					require.GreaterOrEqual(t, low, least, "more failures never mean a shorter wait")
 					least = low
 					for _, jitter := range []float64{0, 0.25, 0.999} {
-						wait := politeness.Backoff(trouble, failures, delay, jitter)
+						wait := politeness.Backoff(failure, failures, delay, jitter)
 						require.GreaterOrEqual(t, wait, max(delay, politeness.BackoffBase))
 						require.LessOrEqual(t, wait, max(politeness.BackoffMax, delay))
 						require.GreaterOrEqual(t, wait, low)

@@ -97,7 +97,7 @@ func TestP95(t *testing.T) {
 }
 
 // FuzzHealth observes any sequence of answers, one a byte. Its two low bits are
-// the trouble, the third a Retry-After, the fourth a refusal, the others the
+// the failure, the third a Retry-After, the fourth a refusal, the others the
 // answer time; the fifth also makes it an answer that is not a probe.
 func FuzzHealth(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x01\x01\x01\x01\x01\x01\x00\x01\x02\x01\x01"), int64(10*time.Second), int64(5*time.Minute), 5, 0.5)
@@ -140,7 +140,7 @@ func FuzzHealth(f *testing.F) {
 			require.False(t, j.Graylist > 0 && j.AbandonStatus != "", "one or the other")
 			require.Equal(t, j.Graylist > 0 || j.AbandonStatus != "", j.Reason != "", "what is decided has a reason")
 			require.Equal(t, j.AbandonStatus != "", j.AbandonFor > 0, "what is given up is asked again")
-			require.GreaterOrEqual(t, j.Failure, tr, "one page's trouble can be the domain's, nothing gets better")
+			require.GreaterOrEqual(t, j.Failure, tr, "one page's failure can be the domain's, nothing gets better")
 			require.LessOrEqual(t, j.Graylist, 3*set.Graylist)
 			if j.Graylist > 0 {
 				require.GreaterOrEqual(t, j.Graylist, set.Graylist)

@@ -138,7 +138,7 @@ func newReply(query *dns.Msg) *dns.Msg {
 	return reply
 }
 
-// send answers; a client that has gone away is not the server's trouble.
+// send answers; a client that has gone away is not the server's failure.
 func send(w dns.ResponseWriter, reply *dns.Msg) { _ = w.WriteMsg(reply) }
 
 func newRecord(text string) dns.RR {

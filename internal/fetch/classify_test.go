@@ -54,7 +54,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A machine without IPv6, as many are, is no trouble of ours that passes; one without any
+// A machine without IPv6, as many are, is no failure of ours that passes; one without any
 // network is.
 func TestFamilyAway(t *testing.T) {
 	t.Parallel()

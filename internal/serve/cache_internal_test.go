@@ -55,10 +55,10 @@ func TestKept(t *testing.T) {
 		value, _ = of()
 		require.Equal(t, 3, value)
 
-		trouble := errors.New("gone")
-		fails := func(context.Context) (int, error) { return 0, trouble }
+		failure := errors.New("gone")
+		fails := func(context.Context) (int, error) { return 0, failure }
 		_, _, err = k.get(t.Context(), "b", fails)
-		require.ErrorIs(t, err, trouble)
+		require.ErrorIs(t, err, failure)
 		time.Sleep(2 * minCacheAge)
 		_, _, err = k.get(t.Context(), "b", func(context.Context) (int, error) { return 7, nil })
 		require.NoError(t, err, "it is tried again")

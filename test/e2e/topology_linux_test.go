@@ -327,7 +327,7 @@ func (o *topology) charged(t *testing.T) string {
 }
 
 // losesWeb has all that the third host sends to the web vanish, until the worker there knows of it
-// and a span longer. A shorter outage looks like trouble of the sites that were requested just
+// and a span longer. A shorter outage looks like a failure of the sites that were requested just
 // then.
 func (o *topology) losesWeb(t *testing.T, span time.Duration) {
 	t.Helper()

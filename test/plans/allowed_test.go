@@ -38,7 +38,7 @@ var allowed = []allowance{
 	{"RunWorstDomains", "", 300_000, "it sorts all domains of the run"},
 	{"RunSubdomains", "", 10_000, "it counts the run's domains by their registered domain"},
 	{"RunNoFollow", "", 60_000, "it filters all domains of the run"},
-	{"RunFailures", "", 4_000_000, "for each domain in trouble it looks for pending pages of an origin"},
+	{"RunFailures", "", 4_000_000, "for each failing domain it looks for pending pages of an origin"},
 	{"RunForbiddenDomains", "", 3_000, "it looks at all that people have forbidden"},
 	{"RunDomainsNotDue", "", 3_000, "it counts by reason, up to a bound of the caller"},
 	{"RunSkipExamples", "", 150_000, "it filters all domains of the run, until it has some examples"},

@@ -99,7 +99,7 @@ func TestNotLaxerThanGoogle(t *testing.T) {
 		require.Equal(t, []string{"067"}, laxer)
 		require.Greater(t, forbidden, 200)
 	})
-	// Every short pattern of what makes trouble, on the paths that it is about.
+	// Every short pattern of what fails, on the paths that it is about.
 	t.Run("OnPatterns", func(t *testing.T) {
 		t.Parallel()
 		paths := []string{"/"}

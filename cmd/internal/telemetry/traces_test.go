@@ -200,7 +200,7 @@ func TestExport(t *testing.T) {
 	})
 }
 
-func TestTroubleIsCounted(t *testing.T) {
+func TestFailuresAreCounted(t *testing.T) {
 	t.Parallel()
 	var log output.Buffer
 	tr := &exportErrorHandler{logger: slog.New(slog.NewTextHandler(&log, nil))}

@@ -62,7 +62,7 @@ func TestTell(t *testing.T) {
 		t.Parallel()
 		b := setup()
 		for i := range 1000 {
-			b.Report("trouble with " + strings.Repeat("x", i+1))
+			b.Report("failure of " + strings.Repeat("x", i+1))
 		}
 		require.Equal(t, 21, b.lines())
 		b = setup()

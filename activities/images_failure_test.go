@@ -24,7 +24,7 @@ import (
 )
 
 // crowdedStore is a store of images on a disk with little room left, and of another kind of
-// trouble with all that is larger than a limit.
+// failure with all that is larger than a limit.
 type crowdedStore struct {
 	*imagestore.Store
 
@@ -55,7 +55,7 @@ func openImages(t *testing.T) *imagestore.Store {
 	return images
 }
 
-// A store that cannot be written to is trouble of our own.
+// A store that cannot be written to is an internal failure.
 func TestImagesThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	one := []web.Site{imagesOf(`<img src="/a.png">`, map[string]web.Behaviour{"/a.png": pngOf(t, 200, 150, 1)})}
@@ -72,11 +72,11 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		require.NoError(t, os.WriteFile(dir, nil, 0o600)) // a file is where the directory was
 
 		_, err = b.fetchPages(t, 100)
-		requireOwnTrouble(t, err)
+		requireInternalFailure(t, err)
 		require.Equal(t, 1, b.asked("/a.png"))
 		for range 5 {
 			_, err = b.fetchPages(t, 100)
-			requireOwnTrouble(t, err)
+			requireInternalFailure(t, err)
 		}
 		require.Equal(t, 1, b.asked("/a.png"), "nothing is asked for that cannot be kept")
 		require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'image' AND skipped = 'undone'"))
@@ -101,7 +101,7 @@ func TestImagesThatCannotBeStored(t *testing.T) {
 		b.seed(t, "/")
 		b.allowAll(t, b.page("/"))
 		_, err := b.fetchPages(t, 100)
-		requireOwnTrouble(t, err)
+		requireInternalFailure(t, err)
 		require.ErrorContains(t, err, "the store is full")
 		require.Nil(t, b.imageRows(t)["/a.png"].Success, "what is small would be taken: it is not this image")
 		images.room = 1 << 30
@@ -171,7 +171,7 @@ func TestImagesComeBeforeNews(t *testing.T) {
 	b.seed(t, "/")
 	b.allowAll(t, b.page("/"))
 	_, err := b.fetchPages(t, 100)
-	require.Error(t, err, "the trouble of the image ends a batch")
+	require.Error(t, err, "the failure of the image ends a batch")
 	b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '4 s' WHERE kind = 'image' AND outcome IS NULL")
 	wait.Until(t, func() bool {
 		res, err := b.fetchPages(t, 100)

@@ -56,7 +56,7 @@ func (b *bundle) endAndStart(t *testing.T) {
 	}
 }
 
-func (b *bundle) troubled(t *testing.T) []report.Obstacle {
+func (b *bundle) obstacles(t *testing.T) []report.Obstacle {
 	t.Helper()
 	list, total, err := b.Obstacles(t.Context(), b.run.ID, 10)
 	require.NoError(t, err)
@@ -77,13 +77,13 @@ func TestGivenUp(t *testing.T) {
 		require.True(t, d.DeferredUntil.Equal(b.nextDue(t)), "then the dispatcher looks at it")
 		require.Equal(t, []report.Obstacle{{
 			Name: domain, Domain: domain, State: report.ObstacleUnreachable, Until: d.DeferredUntil, Reason: "the probe failed",
-		}}, b.troubled(t))
+		}}, b.obstacles(t))
 
 		b.exec(t, "UPDATE domains SET next_crawl_after = now() WHERE domain = $1", domain)
 		b.makeDue(t)
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 		require.Equal(t, crawl.DomainActive, b.domain(t, domain).Status)
-		require.Empty(t, b.troubled(t))
+		require.Empty(t, b.obstacles(t))
 		b.begin(t, domain)
 	})
 
@@ -134,7 +134,7 @@ func TestGivenUp(t *testing.T) {
 		b := setupRun(t, "person", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
 		b.control(t, domain, crawl.ControlBlock, nil)
-		require.Empty(t, b.troubled(t))
+		require.Empty(t, b.obstacles(t))
 		require.ErrorIs(t, b.RetryDomain(t.Context(), domain), crawl.ErrNotFound)
 		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
 		b.seed(t, "https://person.example/3")
@@ -155,10 +155,10 @@ func TestGivenUp(t *testing.T) {
 		const domain = "goeson.example"
 		b := setupRun(t, "goeson", settings.Settings{})
 		b.givenUp(t, domain, time.Hour)
-		before := b.troubled(t)
+		before := b.obstacles(t)
 		b.endAndStart(t)
 		require.Empty(t, b.claim(t, 10))
-		require.Equal(t, before, b.troubled(t))
+		require.Equal(t, before, b.obstacles(t))
 		require.True(t, before[0].Until.Equal(b.nextDue(t)))
 	})
 
@@ -188,7 +188,7 @@ func TestRobotsPutOff(t *testing.T) {
 		const domain = "named.example"
 		b := setupRun(t, "named", settings.Settings{})
 		b.putOff(t, domain, 2*time.Hour)
-		list := b.troubled(t)
+		list := b.obstacles(t)
 		require.Len(t, list, 1)
 		require.WithinDuration(t, b.clock(t).Add(2*time.Hour), list[0].Until, time.Minute)
 		require.Equal(t, report.Obstacle{
@@ -219,10 +219,10 @@ func TestRobotsPutOff(t *testing.T) {
 		t.Parallel()
 		b := setupRun(t, "robots-kept", settings.Settings{})
 		b.putOff(t, "kept.robots.example", 2*time.Hour)
-		before := b.troubled(t)
+		before := b.obstacles(t)
 		b.endAndStart(t)
 		require.Empty(t, b.claim(t, 10))
-		require.Equal(t, before, b.troubled(t))
+		require.Equal(t, before, b.obstacles(t))
 	})
 
 	t.Run("BringsItsPagesBackOnceItIsRead", func(t *testing.T) {

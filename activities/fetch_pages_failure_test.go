@@ -57,7 +57,7 @@ func TestFetchPagesRetries(t *testing.T) {
 		status    int
 		says      string
 		timeout   bool
-		// page is trouble of the page, not of its domain
+		// page is a failure of the page, not of its domain
 		page bool
 	}
 	cases := map[string]testCase{
@@ -92,7 +92,7 @@ func TestFetchPagesRetries(t *testing.T) {
 				require.Equal(t, reasons.Scheduled, res.Reason)
 				b.requireRetryOfPage(t, time.Duration(res.Wait), 2*time.Second, 2500*time.Millisecond)
 			} else {
-				b.requireRetry(t, requireTrouble(t, err), 2*time.Second, 2500*time.Millisecond)
+				b.requireRetry(t, requireSiteFailure(t, err), 2*time.Second, 2500*time.Millisecond)
 				require.ErrorContains(t, err, b.page("/")+": attempt 1 of 4 failed: ")
 			}
 			done := b.report(t, "/").Crawls[1]
@@ -112,7 +112,7 @@ func TestFetchPagesRetries(t *testing.T) {
 		b.allowAll(t, seed)
 		in := activities.FetchPagesInput{Domain: "127.65.0.1", MaxPages: 1}
 		_, err := activityCall[activities.FetchPagesResult](t, b.acts, b.acts.FetchPages, in)
-		require.InDelta(t, 2250*time.Millisecond, requireTrouble(t, err), float64(time.Second))
+		require.InDelta(t, 2250*time.Millisecond, requireSiteFailure(t, err), float64(time.Second))
 		rep, err := b.store.Page(t.Context(), domainOf(t, seed), seed)
 		require.NoError(t, err)
 		require.Len(t, rep.Crawls, 2)
@@ -129,7 +129,7 @@ func TestFetchPagesRetries(t *testing.T) {
 			b.allowAll(t, b.page("/"))
 			_, err := b.fetchPages(t, 1)
 			// it quadruples
-			b.requireRetry(t, requireTrouble(t, err), 4*time.Second, 5*time.Second)
+			b.requireRetry(t, requireSiteFailure(t, err), 4*time.Second, 5*time.Second)
 			done := b.report(t, "/").Crawls[1]
 			require.Equal(t, crawl.OutcomeFailed, done.Outcome)
 			require.Contains(t, done.Error, "dns: \""+b.site+"\"")
@@ -197,7 +197,7 @@ func TestFetchPagesGivesUpOn(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, res.Closed)
 		require.Equal(t, b.page("/p/1"), res.URL, "the loop goes on")
-		require.Equal(t, reasons.Backoff, res.Reason, "but not faster than the trouble allows")
+		require.Equal(t, reasons.Backoff, res.Reason, "but not faster than the failure allows")
 		require.Positive(t, res.Wait)
 		require.Equal(t, 2000, b.count(t, "SELECT delay_ms FROM page_crawls WHERE outcome = 'blocked_5xx'"))
 		rep := b.report(t, "/")
@@ -275,7 +275,7 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 			b.seed(t, "/")
 			b.allowAll(t, b.page("/"))
 			_, err := b.fetchPages(t, 1)
-			wait := requireTrouble(t, err)
+			wait := requireSiteFailure(t, err)
 			answered := b.web.Log()[0]
 			ended := answered.Time.Add(answered.End - answered.Start)
 			require.False(t, time.Now().Add(wait).Before(ended.Add(asked)), "NextRetryDelay is too short")

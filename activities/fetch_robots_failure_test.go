@@ -46,7 +46,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 			b.acts = b.worker(t, options{limits: tc.limits})
 			b.seed(t, "/")
 			_, err := b.fetchRobots(t, b.robotsInput(t))
-			wait := requireTrouble(t, err)
+			wait := requireSiteFailure(t, err)
 			require.ErrorContains(t, err, tc.says)
 			require.ErrorContains(t, err, "attempt 1 of 4 failed: ")
 			require.GreaterOrEqual(t, wait, tc.low)
@@ -79,7 +79,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		b.seed(t, "/", "/p/1")
 		for i, low := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
 			_, err := b.fetchRobots(t, b.robotsInput(t))
-			wait := requireTrouble(t, err)
+			wait := requireSiteFailure(t, err)
 			require.GreaterOrEqual(t, wait, low)
 			require.LessOrEqual(t, wait, low*5/4)
 			left, reason := b.slot(t)
@@ -119,10 +119,10 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		b.exec(t, "UPDATE robots SET read_at = now() - interval '2 days', expires_at = now()")
 		b.exec(t, "UPDATE politeness_slots SET free_at = now()")
 		_, err := b.fetchRobots(t, b.robotsInput(t))
-		requireTrouble(t, err)
+		requireSiteFailure(t, err)
 		r := b.robots(t)
 		require.Equal(t, crawl.RobotsUnreachable, r.Verdict)
-		require.Equal(t, 20*time.Second, time.Duration(*r.CrawlDelay), "a host in trouble is not to be asked faster")
+		require.Equal(t, 20*time.Second, time.Duration(*r.CrawlDelay), "a failing host is not to be asked faster")
 	})
 
 	t.Run("IsReadAgainOnceItIsBack", func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		b := setup(t, options{sites: robotsFile(web.Flaky{First: 1})})
 		b.seed(t, "/")
 		_, err := b.fetchRobots(t, b.robotsInput(t))
-		requireTrouble(t, err)
+		requireSiteFailure(t, err)
 		b.later(t)
 		b.readRobots(t)
 		require.Zero(t, b.robots(t).Failures)
@@ -142,7 +142,7 @@ func TestFetchRobotsThatCannotBeRead(t *testing.T) {
 		b := setup(t, options{sites: robotsFile(web.Status{Code: 503, RetryAfter: asked})})
 		b.seed(t, "/")
 		_, err := b.fetchRobots(t, b.robotsInput(t))
-		require.GreaterOrEqual(t, requireTrouble(t, err), asked)
+		require.GreaterOrEqual(t, requireSiteFailure(t, err), asked)
 		left, _ := b.slot(t)
 		require.Greater(t, left, asked-30*time.Second)
 	})
@@ -224,7 +224,7 @@ func TestFetchRobotsWhenInterrupted(t *testing.T) {
 		b.requireNothingInFlight(t)
 	})
 
-	t.Run("BeforeATroubledAnswerHandsTheWaitOver", func(t *testing.T) {
+	t.Run("BeforeAFailureHandsTheWaitOver", func(t *testing.T) {
 		t.Parallel()
 		stop := make(chan struct{})
 		b := setup(t, options{sites: robotsFile(serve(func(v *web.Visit) {
@@ -233,7 +233,7 @@ func TestFetchRobotsWhenInterrupted(t *testing.T) {
 		}))})
 		b.seed(t, "/")
 		_, err := run(t, b, stoppedBy(stop))
-		require.Equal(t, 90*time.Second, requireTrouble(t, err))
+		require.Equal(t, 90*time.Second, requireSiteFailure(t, err))
 		require.Equal(t, 1, b.robots(t).Failures)
 	})
 }
