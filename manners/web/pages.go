@@ -315,6 +315,9 @@ func (p *Plan) render(s *site, target string, res resource) []byte {
 	b = append(b, html.EscapeString(target)...)
 	b = append(b, "</title>"...)
 	b = append(b, res.meta...)
+	if res.index == 0 && s.FeedItems > 0 {
+		b = append(b, `<link rel="alternate" type="application/rss+xml" href="`+feedPath+`">`...)
+	}
 	if hasBase(s, res) {
 		b = append(b, "<base href=\""+basePath+"\">"...)
 	}

@@ -91,6 +91,16 @@ func TestReachable(t *testing.T) {
 			require.Len(t, p.Reachable(Rules{}), max(pages, 0)+2)
 		}
 	})
+	t.Run("AFeedAndItsPages", func(t *testing.T) {
+		t.Parallel()
+		p := newPlan(t, Options{Sites: []Site{{Host: "a.test", Plain: true, Pages: 20, FeedItems: 3}}})
+		site := p.hosts["a.test"].site
+		require.Contains(t, string(p.render(site, "/", p.find(p.hosts["a.test"], "/"))), `href="/feed.xml"`)
+		feed := p.find(p.hosts["a.test"], "/feed.xml")
+		require.Equal(t, []string{"/p/20", "/p/19", "/p/18"}, feed.to)
+		require.Contains(t, feed.content, "<link>http://a.test:8080/p/18</link>")
+		require.Len(t, p.Reachable(Rules{}), 23, "robots.txt, the feed and 21 pages")
+	})
 	t.Run("SpecialPages", func(t *testing.T) {
 		t.Parallel()
 		p := newPlan(t, Options{Sites: []Site{

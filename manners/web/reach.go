@@ -103,16 +103,19 @@ func addAtDepth(levels [][]string, depth int, urls []string) [][]string {
 	return levels
 }
 
-// sitemapPages returns the sitemap of a host's site and its listed pages.
-func (c *closure) sitemapPages(h host, name string) []string {
-	res, has := h.site.special[sitemapPath]
-	if !has || h.role != roleMain {
-		return nil
-	}
-	to := []string{c.plan.URL(name, sitemapPath)}
-	if c.plan.allowed(h, sitemapPath) && (c.requested == nil || c.requested[to[0]]) {
-		for _, path := range res.to {
-			to = append(to, c.plan.URL(name, path))
+// listedPages returns the sitemap and the feed of a host's site, and the pages that they list.
+func (c *closure) listedPages(h host, name string) (to []string) {
+	for _, file := range []string{sitemapPath, feedPath} {
+		res, has := h.site.special[file]
+		if !has || h.role != roleMain {
+			continue
+		}
+		url := c.plan.URL(name, file)
+		to = append(to, url)
+		if c.plan.allowed(h, file) && (c.requested == nil || c.requested[url]) {
+			for _, path := range res.to {
+				to = append(to, c.plan.URL(name, path))
+			}
 		}
 	}
 	return to
@@ -150,7 +153,7 @@ func (c *closure) visit(u string, depth int) []string {
 	}
 	var to []string
 	if truth.Links && (depth == 0 || target == "/") {
-		to = c.sitemapPages(h, name)
+		to = c.listedPages(h, name)
 	}
 	if !truth.Links || res.content != "" || (res.nofollow && !c.rules.FollowNofollow) {
 		return to

@@ -9,7 +9,7 @@ import (
 // addSpecials adds the pages that are not numbered: private ones, ones behind nofollow, redirects
 // of all sorts, missing pages and other content.
 func (p *Plan) addSpecials(s *site) {
-	if s.Plain && s.SitemapPages == 0 {
+	if s.Plain && s.SitemapPages == 0 && s.FeedItems == 0 {
 		return
 	}
 	s.special = make(map[string]resource)
@@ -23,8 +23,13 @@ func (p *Plan) addSpecials(s *site) {
 			s.order = append(s.order, path)
 		}
 	}
+	if s.FeedItems > 0 {
+		p.addFeed(s, add)
+	}
 	if s.Plain {
-		p.addSitemap(s, add)
+		if s.SitemapPages > 0 {
+			p.addSitemap(s, add)
+		}
 		return
 	}
 	p.addPages(add)
@@ -63,6 +68,25 @@ func (p *Plan) addSitemap(s *site, add func(string, resource)) {
 	}
 	file.WriteString("</urlset>")
 	add(sitemapPath, resource{content: file.String(), ctype: "application/xml", to: listed})
+}
+
+// feedPath is the feed that the first page of a site with FeedItems names.
+const feedPath = "/feed.xml"
+
+// addFeed adds a feed of RSS 2.0 that lists the last numbered pages.
+func (p *Plan) addFeed(s *site, add func(string, resource)) {
+	var listed []string
+	var file strings.Builder
+	fmt.Fprintf(&file, `<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel><title>%s</title><link>%s</link>`,
+		s.Host, p.URL(s.Host, "/"))
+	for n := range min(s.FeedItems, s.Pages) {
+		path := pagePath(s.Pages - n)
+		listed = append(listed, path)
+		fmt.Fprintf(&file, "<item><title>%s</title><link>%s</link><pubDate>Fri, 02 Jan 2026 00:00:00 GMT</pubDate></item>",
+			path, p.URL(s.Host, path))
+	}
+	file.WriteString("</channel></rss>")
+	add(feedPath, resource{content: file.String(), ctype: "application/rss+xml", to: listed})
 }
 
 func (p *Plan) addPages(add func(string, resource)) {

@@ -36,7 +36,7 @@ type scenario struct {
 	onward   bool // a page brings four new ones throughout; else sites have sitePages
 	prose    bool // pages as long as real ones: proseLinks links, eight languages
 	heavy    bool // and as heavy: 200 KB of markup, over TLS
-	listed   bool // a sitemap of listedURLs a site; a fifth of the sites share addresses
+	listed   bool // a sitemap of listedURLs and a feed of feedItems a site; a fifth of the sites share addresses
 	links    int  // a page
 	perIP    int  // sites on one address
 	settings settings.Settings
@@ -66,6 +66,9 @@ const heavyBytes = 200 << 10
 
 // listedURLs is the number of URLs in a sitemap.
 const listedURLs = 100
+
+// feedItems is the number of items in a feed.
+const feedItems = 10
 
 // proseLinks is how many links a page of prose has.
 const proseLinks = 17
@@ -133,7 +136,7 @@ func (s scenario) web(b *testing.B) *web.Web {
 		o.PageBytes, site.TLS = heavyBytes, web.TLSValid
 	}
 	if s.listed {
-		site.SitemapPages = listedURLs
+		site.SitemapPages, site.FeedItems = listedURLs, feedItems
 	}
 	o.Sites = web.Uniform(s.domains, site)
 	if s.listed {
