@@ -92,10 +92,12 @@ type Config struct {
 
 // Activities implements all activities. It is safe for concurrent use.
 type Activities struct {
+	// Rulings reads the texts for decisions, such as robots.txt.
+	Rulings *ruling.Reader
+
 	store       Store
 	requests    *request.Client
 	reader      *read.Reader
-	rulings     *ruling.Reader
 	starter     Starter
 	waker       *waker
 	stepLimiter *stepLimiter
@@ -140,7 +142,7 @@ func New(cfg Config) (*Activities, error) {
 		return nil, err
 	}
 	return &Activities{
-		store: cfg.Store, requests: requests, rulings: rulings, starter: cfg.Starter,
+		store: cfg.Store, requests: requests, Rulings: rulings, starter: cfg.Starter,
 		waker: newWaker(cfg.Starter, cfg.Logger), stepLimiter: newStepLimiter(time.Now()),
 		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
 		seedFiles: cfg.SeedFiles, jitter: rand.Float64,
@@ -151,9 +153,6 @@ func New(cfg Config) (*Activities, error) {
 	}, nil
 }
 
-// RulesCacheUse counts the lookups of robots.txt rules that hit and missed the cache.
-func RulesCacheUse(a *Activities) (hits, misses int64) { return a.rulings.CacheUse() }
-
 // Register registers every activity under its method's name.
 func Register(r worker.ActivityRegistry, a *Activities) {
 	r.RegisterActivity(a)
@@ -161,8 +160,11 @@ func Register(r worker.ActivityRegistry, a *Activities) {
 
 // Drain begins no more requests, and aborts the requests still in flight after some time.
 func Drain(a *Activities, timeout time.Duration) {
-	a.requests.Drain(timeout)
-	a.scheduler.stop()
+	a.requests.Permits.Stop()
+	time.AfterFunc(timeout, a.requests.Abort)
+	a.scheduler.mu.Lock()
+	defer a.scheduler.mu.Unlock()
+	a.scheduler.closed = true
 }
 
 // HandOver ends the activities of waiting domains, so that another worker continues them. Call it
@@ -182,7 +184,7 @@ func (a *Activities) completeFacts(ctx context.Context, facts crawl.Facts) (deci
 }
 
 func (a *Activities) completeCrawlFacts(ctx context.Context, facts crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
-	f, err := a.rulings.Facts(ctx, facts, c)
+	f, err := a.Rulings.Facts(ctx, facts, c)
 	f.Agent, f.AllowMalformed = a.agent, a.allowMalformed
 	return f, err
 }

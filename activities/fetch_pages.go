@@ -130,19 +130,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (batchAction, error
 	d := decide.Decide(f, facts.Now)
 	switch d.Action {
 	case decide.Request, decide.Probe:
-		switch next := cmp.Or(d.URL, d.Crawl.URL); {
-		case b.pagesDone || stopping(ctx) || b.isOtherPage(next):
-			b.setNextStep(StepFetch, next, 0, facts.Domain.SlotReason)
-			return actionEnd, nil
-		case d.Action == decide.Probe:
-			return b.probe(ctx, f, d)
-		}
-		if d.Crawl.Kind.Image() {
-			if err := b.reader.CanStore(ctx, d.Run.Settings); err != nil {
-				return b.stepWithoutRun(ctx, facts, d.Run.ID, err)
-			}
-		}
-		return b.attempt(ctx, f, d)
+		return b.requestPage(ctx, f, d)
 	case decide.Skip, decide.Refuse:
 		if d.Reason == reasons.Scheme {
 			if err := b.addHTTPSeed(ctx, d); err != nil {
@@ -171,6 +159,28 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (batchAction, error
 		}
 	}
 	return actionEnd, nil
+}
+
+// requestPage requests the page of a decision, unless the batch ends before it.
+func (b *batch) requestPage(ctx context.Context, f decide.Facts, d decide.Decision) (batchAction, error) {
+	next := cmp.Or(d.URL, d.Crawl.URL)
+	// A retry after a site's failure would request another page than the failed one, which the
+	// activity is named after.
+	isOtherPage := b.previousResult != nil && b.requestCount == 0 && b.in.MaxPages == 1 && b.previousResult.Next == StepFetch &&
+		urls.Shorten(next, maxShownURLBytes) != b.previousResult.URL
+	switch {
+	case b.pagesDone || stopping(ctx) || isOtherPage:
+		b.setNextStep(StepFetch, next, 0, f.Domain.SlotReason)
+		return actionEnd, nil
+	case d.Action == decide.Probe:
+		return b.probe(ctx, f, d)
+	}
+	if d.Crawl.Kind.Image() {
+		if err := b.reader.CanStore(ctx, d.Run.Settings); err != nil {
+			return b.stepWithoutRun(ctx, f.Facts, d.Run.ID, err)
+		}
+	}
+	return b.attempt(ctx, f, d)
 }
 
 func (b *batch) addHTTPSeed(ctx context.Context, d decide.Decision) error {
@@ -277,13 +287,6 @@ func (b *batch) makeRequest(
 	b.res.Backoff = settings.Duration(politeness.Penalty(
 		time.Duration(b.facts.Domain.Health.Penalty), politeness.FailureServer, false, normal, 0))
 	return res.Exchange, actionStep, nil
-}
-
-// isOtherPage reports whether a retry after a site's failure would request another page than the
-// failed one, which the activity is named after.
-func (b *batch) isOtherPage(url string) bool {
-	return b.previousResult != nil && b.requestCount == 0 && b.in.MaxPages == 1 && b.previousResult.Next == StepFetch &&
-		urls.Shorten(url, maxShownURLBytes) != b.previousResult.URL
 }
 
 // probe requests a page to check the health of a rested domain. Like robots.txt it is not part of

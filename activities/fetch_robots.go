@@ -250,7 +250,7 @@ func (f *originFetch) cacheRules(res request.Result) error {
 	if stored == nil || stored.Origin != f.Name || f.Stored.Age >= 0 || !res.Recorded.Closed {
 		return nil
 	}
-	return f.rulings.CacheRecorded(*stored, res.Recorded.Facts)
+	return f.Rulings.CacheRecorded(*stored, res.Recorded.Facts)
 }
 
 // workflowWait returns the part of a wait that a workflow sleeps. It shortens waits for the lease.

@@ -46,7 +46,7 @@ func (a *Activities) FinishDomain(ctx context.Context, in FinishDomainInput) (Fi
 			return decide.Deferral(f, time.Duration(in.Wait), in.Reason), true
 		}
 		var full decide.Facts
-		if full, unread = a.rulings.Facts(ctx, f, nil); unread != nil {
+		if full, unread = a.Rulings.Facts(ctx, f, nil); unread != nil {
 			return crawl.Finish{}, false
 		}
 		return decide.End(full, in.Reason)

@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,13 +40,6 @@ type StoreSeedsResult struct {
 	// Refused counts seeds that are no URLs. Example is a refused seed with its error.
 	Refused int    `json:"invalid,omitempty"`
 	Example string `json:"example,omitempty"`
-}
-
-// Include adds the counts of other seeds.
-func (r *StoreSeedsResult) Include(o StoreSeedsResult) {
-	r.add(seeds.StoreResult{Added: o.Added, Known: o.Known, Listed: o.Listed})
-	r.Refused += o.Refused
-	r.Example = cmp.Or(r.Example, o.Example)
 }
 
 func (r *StoreSeedsResult) add(stored seeds.StoreResult) {

@@ -15,8 +15,8 @@ func CleanText(text string, limit int) string {
 		switch {
 		case unicode.IsControl(r) && unicode.IsSpace(r), r == '\u2028', r == '\u2029':
 			r = ' '
-		case unicode.IsControl(r), isBidiControl(r):
-			continue
+		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+			continue // the two ranges embed, override or isolate a direction of writing
 		}
 		if b.Len()+utf8.RuneLen(r) > limit {
 			break
@@ -35,9 +35,4 @@ func CutWords(text string, limit int) string {
 		return text[:end]
 	}
 	return strings.ToValidUTF8(text[:limit], "")
-}
-
-// isBidiControl reports whether a character embeds, overrides or isolates a direction of writing.
-func isBidiControl(r rune) bool {
-	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }

@@ -33,12 +33,6 @@ func (l *lexicon) stems(config, term string) []string {
 	return stems
 }
 
-func (l *lexicon) has(key termIn) bool {
-	_, inRecent := l.recent[key]
-	_, inEarlier := l.earlier[key]
-	return inRecent || inEarlier
-}
-
 func (l *lexicon) store(key termIn, stems []string) {
 	if l.recent == nil {
 		l.recent = map[termIn][]string{}
@@ -60,7 +54,9 @@ func (l *lexicon) learn(ctx context.Context, q *dbsqlc.Queries, pages []crawl.In
 				term, _, _ := strings.Cut(item, ":")
 				for _, config := range p.Configs {
 					key := termIn{config, term}
-					if term == "" || requested[key] || l.has(key) {
+					_, inRecent := l.recent[key]
+					_, inEarlier := l.earlier[key]
+					if term == "" || requested[key] || inRecent || inEarlier {
 						continue
 					}
 					requested[key] = true

@@ -17,13 +17,9 @@ import (
 const MaxQueueDomains = 100_000
 
 // Queue returns the pending work of a run, or, if runID is nil, of all running or paused runs. It
-// reads all of it: some seconds for ten million pages.
-func (s *Store) Queue(ctx context.Context, runID *int64, limit int) (q report.Queue, err error) {
-	return s.queue(ctx, runID, limit, 0)
-}
-
-// queue is Queue. delay is the least time between two requests to a domain, for Queue.Left.
-func (s *Store) queue(ctx context.Context, runID *int64, limit int, delay time.Duration) (q report.Queue, err error) {
+// reads all of it: some seconds for ten million pages. delay is the least time between two requests
+// to a domain, for Queue.MinRemaining.
+func (s *Store) Queue(ctx context.Context, runID *int64, limit int, delay time.Duration) (q report.Queue, err error) {
 	rows, err := s.q.Queue(ctx, dbsqlc.QueueParams{
 		RunID: runID, Max: int32(min(max(limit, 1), MaxQueueDomains)), DelayMs: delay.Milliseconds(),
 	})
@@ -60,7 +56,7 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, maxFailing int) (r
 	if r.Changes, err = s.RunChanges(ctx, run.ID, maxChangesShown); err != nil {
 		return r, err
 	}
-	queue, err := s.queue(ctx, &run.ID, maxWorstShown, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay)))
+	queue, err := s.Queue(ctx, &run.ID, maxWorstShown, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay)))
 	if err != nil {
 		return r, err
 	}

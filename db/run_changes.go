@@ -10,6 +10,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
 
@@ -119,7 +120,11 @@ func (s *Store) applyChanges(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.
 			return err
 		}
 	}
-	if decide.ChangesDueTimes(before, after) {
+	// due are the values that affect the due times of domains (functions/due.sql).
+	due := func(s settings.Settings) [5]any {
+		return [5]any{*s.MaxPagesPerDomain, *s.MaxPagesPerRegistered, *s.MaxBytesPerDomain, *s.MaxPages < 0, s.TakesImages()}
+	}
+	if due(before) != due(after) {
 		if err := runDueUpdate(ctx, q, row.ID); err != nil {
 			return err
 		}

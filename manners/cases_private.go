@@ -116,7 +116,7 @@ func resolvedCase(id, title string, mode web.DNSMode) Case {
 		judge: func(e *Evidence) Verdict {
 			var seen web.Log
 			for _, r := range e.requestsTo(other) {
-				if !e.inside(r) {
+				if !e.network.Contains(r.LocalAddr.Addr()) {
 					seen = append(seen, r)
 				}
 			}

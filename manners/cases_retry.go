@@ -155,9 +155,6 @@ func retries() []timingCase {
 	})
 }
 
-// minBackoff returns the least wait after an error that is longer than a usual gap.
-func minBackoff(e *Evidence) time.Duration { return max(e.Delay, time.Second) * 3 / 2 }
-
 // retryOdd returns the cases of a Retry-After without a future time.
 func retryOdd() []timingCase {
 	usual := func(e *Evidence) Verdict { return waitsAfterBusy(max(e.Delay, 500*time.Millisecond))(e) }
@@ -175,7 +172,10 @@ func retryOdd() []timingCase {
 		{
 			id: "retry-none", source: "RFC 6585 section 4", title: "Waits longer than usual after a 429 without Retry-After",
 			sites: busyRoot(busy(http.StatusTooManyRequests, "")),
-			judge: func(e *Evidence) Verdict { return waitsAfterBusy(minBackoff(e))(e) },
+			judge: func(e *Evidence) Verdict {
+				minBackoff := max(e.Delay, time.Second) * 3 / 2 // longer than a usual gap
+				return waitsAfterBusy(minBackoff)(e)
+			},
 		},
 	}
 }

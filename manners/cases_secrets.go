@@ -8,8 +8,6 @@ import (
 	"github.com/mosey-web/mosey/manners/web"
 )
 
-func portText(port int) string { return strconv.Itoa(port) }
-
 // secondHostPage is a page of a second host. Only a page of the first links to it.
 const secondHostPage = "/beyond"
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mosey-web/mosey/manners/web"
@@ -82,7 +83,7 @@ func agents() []timingCase {
 			"the Host header does not have the port of the URL",
 			func(e *Evidence, r web.Record) bool {
 				_, port, found := strings.Cut(r.Host, ":")
-				return e.Port == 80 || e.Port == 0 || found && port == portText(e.Port)
+				return e.Port == 80 || e.Port == 0 || found && port == strconv.Itoa(e.Port)
 			}),
 	}
 }

@@ -46,13 +46,10 @@ type Evidence struct {
 	// have.
 	Silent web.Log
 
-	host    string
+	host    string // the first host of the case
 	hosts   []string
 	network netip.Prefix // of all sites
 }
-
-// inside reports whether a request went to an address of the web.
-func (e *Evidence) inside(r web.Record) bool { return e.network.Contains(r.LocalAddr.Addr()) }
 
 // tolerance is the allowed shortfall of a gap because of the reading of clocks.
 const tolerance = 5 * time.Millisecond
@@ -136,12 +133,6 @@ func pages(log web.Log) web.Log {
 		}
 	}
 	return found
-}
-
-// wasKilled reports whether the crawler was killed, and restarted afterwards.
-func (e *Evidence) wasKilled() bool {
-	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
-	return kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
 }
 
 // end returns the end of the run.

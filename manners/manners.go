@@ -179,7 +179,8 @@ func (s *Suite) web() web.Options {
 
 // Cases lists all cases, by group and name.
 func Cases() []Case {
-	all := slices.Concat(robotsCases(), robotsAnswerCases(), timeCases(), trafficCases(), linksCases(), safetyCases())
+	all := slices.Concat(robotsCases(), robotsAnswerCases(), timeCases(), trafficCases(), linksCases(),
+		privateCases(), tlsCases(), trapCases(), bombCases(), brokenCases())
 	order := Groups()
 	slices.SortFunc(all, func(a, b Case) int {
 		return cmp.Or(
@@ -210,9 +211,6 @@ func (s *Suite) Start(ctx context.Context) (*web.Web, error) {
 	return w, nil
 }
 
-// host returns the first host of a case.
-func (c Case) host() string { return c.ID + ".test" }
-
 // Hosts returns the hosts of a case, the main one first.
 func (c Case) Hosts(opts Options) []string {
 	var hosts []string
@@ -240,7 +238,7 @@ func (s *Suite) Judge(log web.Log, events []Event) []Judged {
 	slices.SortStableFunc(log, func(a, b web.Record) int { return cmp.Compare(a.Start, b.Start) })
 	judged := make([]Judged, 0, len(s.cases))
 	for _, c := range s.cases {
-		e := &Evidence{All: log, Events: events, Options: s.opts, host: c.host(), hosts: c.Hosts(s.opts), network: s.plan.Network()}
+		e := &Evidence{All: log, Events: events, Options: s.opts, host: c.ID + ".test", hosts: c.Hosts(s.opts), network: s.plan.Network()}
 		addrs := s.addrs(e.hosts)
 		for _, r := range log {
 			switch {
@@ -272,6 +270,8 @@ func (s *Suite) addrs(hosts []string) map[netip.Addr]bool {
 }
 
 func (s *Suite) verdict(c Case, e *Evidence) Verdict {
+	kill := slices.IndexFunc(e.Events, func(ev Event) bool { return ev.Kind == Killed })
+	isRestarted := kill >= 0 && slices.ContainsFunc(e.Events[kill:], func(ev Event) bool { return ev.Kind == Started })
 	switch {
 	case c.Agent && s.opts.Agent == "":
 		return unjudged("the product token of the crawler is unknown")
@@ -279,7 +279,7 @@ func (s *Suite) verdict(c Case, e *Evidence) Verdict {
 		return unjudged("a proxy hides the addresses")
 	case len(e.Log) == 0 && (!c.Silent || len(e.Silent) == 0):
 		return unreached("the crawler made no request")
-	case c.Restart && !e.wasKilled():
+	case c.Restart && !isRestarted:
 		return unjudged("the crawler was not killed and started again")
 	}
 	return c.judge(e)

@@ -156,19 +156,12 @@ func relay(client net.Conn, in io.Reader, site net.Conn) {
 	})
 	_, err := io.Copy(client, site)
 	mu.Lock()
-	if err != nil && !clientLeft {
-		reset(client)
+	if tcp, ok := client.(*net.TCPConn); ok && err != nil && !clientLeft {
+		_ = tcp.SetLinger(0) // Close then resets the connection; an error means that it is closed already
 	}
 	mu.Unlock()
 	_ = client.Close()
 	up.Wait()
-}
-
-// reset ends a connection with a TCP reset.
-func reset(c net.Conn) {
-	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // an error means that it is closed already
-	}
 }
 
 // refuse sends an error response of the proxy.

@@ -198,9 +198,12 @@ func headingOf(s report.SearchOutline, q parsedQuery) string {
 	best, maxMatches := "", -1
 	for _, heading := range s.Outline {
 		cut, _ := terms.Split(heading, termsMax)
+		isMissing := func(t terms.PlacedTerm) bool {
+			return !slices.ContainsFunc(cut, func(x terms.PlacedTerm) bool { return x.Term == t.Term })
+		}
 		n := 0
 		for _, list := range q.all {
-			if slices.ContainsFunc(list, func(c chunk) bool { return c.within(cut) }) {
+			if slices.ContainsFunc(list, func(c chunk) bool { return !slices.ContainsFunc(c.terms, isMissing) }) {
 				n++
 			}
 		}

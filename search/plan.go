@@ -30,26 +30,27 @@ type planner struct {
 
 type configTerm struct{ config, term string }
 
-// plan returns the query. The stop words of language, which is the user's, are optional.
+// plan returns the query. The stop words of language, which is the user's, are optional. An
+// empty language means English.
 func (p *planner) plan(ctx context.Context, q parsedQuery, language string) (index.Query, error) {
 	var out index.Query
 	termSet := map[string]bool{}
-	for _, list := range append(slices.Clone(q.all), q.not) {
-		for _, c := range list {
-			if c.word() {
-				for _, t := range variants(c.terms[0].Term) {
-					termSet[t] = true
-				}
+	for _, c := range append(slices.Concat(q.all...), q.not...) {
+		if c.word() {
+			for _, t := range variants(c.terms[0].Term) {
+				termSet[t] = true
 			}
 		}
 	}
-	if err := p.loadStems(ctx, slices.Sorted(maps.Keys(termSet)), stopConfig(language)); err != nil {
+	stopConfig := terms.Config(cmp.Or(language, "en"))
+	if err := p.loadStems(ctx, slices.Sorted(maps.Keys(termSet)), stopConfig); err != nil {
 		return out, err
 	}
 	required := false
 	for _, list := range q.all {
 		isWord := len(list) == 1 && list[0].word() && list[0].name() == ""
-		clause := index.Clause{Optional: isWord && p.isStopWord(list[0].terms[0].Term, language)}
+		stems, isKnown := p.stems[configTerm{stopConfig, list[0].terms[0].Term}]
+		clause := index.Clause{Optional: isWord && isKnown && len(stems) == 0} // a stop word has no stems
 		required = required || !clause.Optional
 		for _, c := range list {
 			clause.Any = append(clause.Any, p.atom(c, true))
@@ -83,15 +84,6 @@ func joined(all [][]chunk, clauses []index.Clause) {
 }
 
 func notLetter(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
-
-// stopConfig returns the configuration with the stop words of a language, by default English.
-func stopConfig(language string) string { return terms.Config(cmp.Or(language, "en")) }
-
-func (p *planner) isStopWord(term, language string) bool {
-	config := stopConfig(language)
-	stems, known := p.stems[configTerm{config, term}]
-	return known && len(stems) == 0 && config != terms.Simple
-}
 
 // loadStems looks up the stems of terms in all configurations and in the configuration extra.
 func (p *planner) loadStems(ctx context.Context, list []string, extra string) error {

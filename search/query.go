@@ -3,7 +3,6 @@ package search
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,13 +29,6 @@ type chunk struct {
 
 // word reports whether the chunk is a single word, which may have other forms.
 func (c chunk) word() bool { return !c.quoted && len(c.terms) == 1 }
-
-// within reports whether a text has all terms of the chunk.
-func (c chunk) within(text []terms.PlacedTerm) bool {
-	return !slices.ContainsFunc(c.terms, func(t terms.PlacedTerm) bool {
-		return !slices.ContainsFunc(text, func(x terms.PlacedTerm) bool { return x.Term == t.Term })
-	})
-}
 
 // name returns the name that spans the whole chunk, or an empty string.
 func (c chunk) name() string {

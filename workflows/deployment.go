@@ -128,9 +128,10 @@ func (d Deployment) Remove(ctx context.Context, buildID string) error {
 // SeedWorkflows are too short to move. A Waker is not safe for concurrent use.
 type Waker struct {
 	deployment Deployment
-	// wokenAt maps executions to the last time they were woken to move to current.
+	// wokenAt maps executions to the last time they were woken to move to Current.
 	wokenAt map[string]time.Time
-	current string
+	// Current is the version that was current during the last Wake.
+	Current string
 }
 
 // wakeRetryInterval is the retry interval, because Temporal may not have known the current version
@@ -142,9 +143,6 @@ func NewWaker(d Deployment) *Waker {
 	return &Waker{deployment: d}
 }
 
-// Current returns the version that was current during the last Wake.
-func (w *Waker) Current() string { return w.current }
-
 // Wake wakes at most limit workflows. It returns the numbers of workflows woken and still to move.
 // It continues after a failed wake-up, and returns the first error.
 func (w *Waker) Wake(ctx context.Context, limit int) (woken, remaining int, err error) {
@@ -152,8 +150,8 @@ func (w *Waker) Wake(ctx context.Context, limit int) (woken, remaining int, err 
 	if err != nil || len(info.VersionSummaries) == 0 {
 		return 0, 0, err
 	}
-	if current != w.current {
-		w.current, w.wokenAt = current, nil
+	if current != w.Current {
+		w.Current, w.wokenAt = current, nil
 	}
 	before, starter := w.wokenAt, Starter{Client: w.deployment.Client}
 	w.wokenAt = map[string]time.Time{}

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -100,7 +101,8 @@ func seed(ctx workflow.Context, in SeedInput) (SeedResult, error) {
 	if err != nil {
 		return res, err
 	}
-	res.Include(listed)
+	res.Added, res.Known, res.Listed = res.Added+listed.Added, res.Known+listed.Known, res.Listed+listed.Listed
+	res.Refused, res.Example = res.Refused+listed.Refused, cmp.Or(res.Example, listed.Example)
 	err = workflow.ExecuteActivity(withRecordOptions(ctx, "start run "+in.Run), act.StartCrawl,
 		activities.StartCrawlInput{Run: in.Run, Scheduled: isScheduled(ctx)}).Get(ctx, nil)
 	if err != nil {

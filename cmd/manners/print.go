@@ -150,11 +150,6 @@ type progressLine struct {
 	isDrawn   bool
 }
 
-func newProgressLine(e *env) *progressLine {
-	_, is := terminal(e.stderr)
-	return &progressLine{to: e.stderr, terminal: is, printedAt: time.Now()}
-}
-
 // Intervals between two updates of a progress line.
 const (
 	drawInterval  = 200 * time.Millisecond
@@ -177,11 +172,4 @@ func (p *progressLine) show(line func() string) {
 	}
 	p.isDrawn = true
 	fmt.Fprintf(raw(p.to), "\r%s\x1b[K", fit(line(), widthOf(p.to)))
-}
-
-// clear removes the line from the terminal.
-func (p *progressLine) clear() {
-	if p.isDrawn {
-		fmt.Fprint(raw(p.to), "\r\x1b[K")
-	}
 }

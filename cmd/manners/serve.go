@@ -131,8 +131,13 @@ const settleTime = 200 * time.Millisecond
 func (s *session) wait(ctx context.Context, c *serveCmd) {
 	ctx, cancel := c.withTimeLimit(ctx)
 	defer cancel()
-	progress := newProgressLine(s.e)
-	defer progress.clear()
+	_, isTerminal := terminal(s.e.stderr)
+	progress := &progressLine{to: s.e.stderr, terminal: isTerminal, printedAt: time.Now()}
+	defer func() {
+		if progress.isDrawn {
+			fmt.Fprint(raw(progress.to), "\r\x1b[K") // removes the line
+		}
+	}()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	begun := time.Now()

@@ -87,13 +87,6 @@ func RetryPriority(c crawl.CrawlFacts) int {
 	return c.Priority - retryPriorityOffset
 }
 
-// RetriesFirst reports whether a page of a failing domain is requested next. The last attempt of a
-// page comes after all first attempts, so that a site's outage costs no page.
-func RetriesFirst(run crawl.RunFacts, c crawl.CrawlFacts) bool {
-	c.Attempt++
-	return !LastAttempt(run, c)
-}
-
 // LastAttempt reports whether a failure of this attempt is final.
 func LastAttempt(run crawl.RunFacts, c crawl.CrawlFacts) bool {
 	return c.Attempt >= *run.Settings.MaxAttempts
@@ -168,7 +161,7 @@ func slotFree(f Facts, now time.Time) time.Time { return latest(f.Domain.SlotFre
 func explainWindows(f Facts, now time.Time) string {
 	slot := slotFree(f, now)
 	for _, w := range f.Windows {
-		if !w.ExpiresAt().IsZero() && w.Wait(slot) > 0 {
+		if !w.ExpiresAt.IsZero() && w.Wait(slot) > 0 {
 			return "robots.txt allows visits only at other times (Visit-time)"
 		}
 	}

@@ -138,13 +138,6 @@ func Widens(before, after settings.Settings) bool {
 	return deeper || wider || more || *after.MaxRedirects > *before.MaxRedirects
 }
 
-// ChangesDueTimes reports whether new settings affect the due times of domains (functions/due.sql).
-func ChangesDueTimes(before, after settings.Settings) bool {
-	return *before.MaxPagesPerDomain != *after.MaxPagesPerDomain || *before.MaxPagesPerRegistered != *after.MaxPagesPerRegistered ||
-		*before.MaxBytesPerDomain != *after.MaxBytesPerDomain || (*before.MaxPages < 0) != (*after.MaxPages < 0) ||
-		before.TakesImages() != after.TakesImages()
-}
-
 // exceeds reports whether a limit exceeds another; -1 means unlimited.
 func exceeds[T int | int64](before, after T) bool {
 	return before != settings.Unlimited && (after == settings.Unlimited || after > before)

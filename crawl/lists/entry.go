@@ -100,20 +100,18 @@ func refuse(text string) error {
 func ParseLine(line string) (e Entry, found bool, err error) {
 	line, _, _ = strings.Cut(line, "#")
 	fields := strings.Fields(strings.TrimPrefix(line, "\ufeff"))
+	if len(fields) == 2 {
+		// A hosts file blocks a name by one of these addresses.
+		if addr, err := netip.ParseAddr(fields[0]); err == nil && (addr.IsUnspecified() || addr.IsLoopback()) {
+			fields = fields[1:]
+		}
+	}
 	switch {
 	case len(fields) == 0:
 		return e, false, nil
-	case len(fields) == 2 && isBlockingAddress(fields[0]):
-		fields = fields[1:]
 	case len(fields) > 1:
 		return e, false, refuse(line)
 	}
 	e, err = Parse(fields[0])
 	return e, err == nil, err
-}
-
-// isBlockingAddress reports whether an address in a hosts file blocks a name.
-func isBlockingAddress(text string) bool {
-	addr, err := netip.ParseAddr(text)
-	return err == nil && (addr.IsUnspecified() || addr.IsLoopback())
 }

@@ -79,19 +79,16 @@ func Observe(
 		samples = append(samples, a.Sample)
 	}
 	h.Samples = samples[max(len(samples)-HealthSamples, 0):]
+	last := h.Samples[max(len(h.Samples)-failuresInARow, 0):]
+	failingInARow := len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })
 	tr := a.Failure
-	if tr == FailurePage && failingInARow(h) {
+	if tr == FailurePage && failingInARow {
 		tr = FailureServer
 	}
 	h.Penalty = settings.Duration(Penalty(time.Duration(h.Penalty), tr, a.HasRetryAfter, delay, jitter))
 	h, j := judge(adaptSlowdown(h, a.Sample, delay), a, set)
 	j.Failure = tr
 	return h, j
-}
-
-func failingInARow(h crawl.Health) bool {
-	last := h.Samples[max(len(h.Samples)-failuresInARow, 0):]
-	return len(last) == failuresInARow && !slices.ContainsFunc(last, func(s crawl.Sample) bool { return !s.Error })
 }
 
 // Penalty returns the wait of a domain after failures. A failure doubles it ([FailureServer]) or

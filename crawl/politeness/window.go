@@ -18,8 +18,9 @@ import (
 // Time zones come from the machine, or else from the program; so a program that offers windows
 // should import [time/tzdata].
 type Windows struct {
-	windows   []window
-	expiresAt time.Time
+	windows []window
+	// ExpiresAt is the instant of their expiry: from then on they are open. Zero means no expiry.
+	ExpiresAt time.Time
 }
 
 type window struct {
@@ -52,12 +53,9 @@ func ParseWindows(texts ...string) (Windows, error) {
 
 // ExpiringAt returns the same windows, which expire at an instant: from then on they are open.
 func (w Windows) ExpiringAt(t time.Time) Windows {
-	w.expiresAt = t
+	w.ExpiresAt = t
 	return w
 }
-
-// ExpiresAt returns the instant of their expiry; zero means no expiry.
-func (w Windows) ExpiresAt() time.Time { return w.expiresAt }
 
 // ValidateSettings checks settings, and that the time zones of their window are known.
 func ValidateSettings(s settings.Settings) error {
@@ -83,7 +81,7 @@ func (w Windows) Wait(now time.Time) time.Duration {
 	// because only a weekly change of clocks could keep a weekly window closed.
 	now = now.Round(0) // the wall clock alone, as zones have no other
 	for at := now; ; {
-		next := w.expiresAt
+		next := w.ExpiresAt
 		if !next.IsZero() && !next.After(at) {
 			return at.Sub(now)
 		}
@@ -130,7 +128,7 @@ func (w Windows) NextClosing(now time.Time) (time.Time, bool) {
 				end = until
 			}
 		}
-		if !w.expiresAt.IsZero() && !end.Before(w.expiresAt) {
+		if !w.ExpiresAt.IsZero() && !end.Before(w.ExpiresAt) {
 			return time.Time{}, false // from then on they are open
 		}
 		if end.Equal(at) {

@@ -43,12 +43,6 @@ func noSetting(name string) error {
 
 const none = "none"
 
-// CheckText returns an error if the text of a value is invalid, apart from bounds.
-func (d Setting) CheckText(text string) error {
-	_, err := d.parse(text)
-	return err
-}
-
 func (d Setting) parse(text string) (reflect.Value, error) {
 	switch {
 	case d.keyword != "" && text == d.keyword:

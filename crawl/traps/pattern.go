@@ -223,12 +223,6 @@ func number(s string, low, high int) (n int, ok bool) {
 	return n, n >= low && n <= high
 }
 
-// isCalendarName reports whether a path segment has a name common for calendars.
-func isCalendarName(segment string) bool {
-	lower := strings.ToLower(segment)
-	return strings.Contains(lower, "event") || strings.Contains(lower, "agenda") || isCalendarOnly(segment)
-}
-
 // isCalendarOnly reports whether a path segment has a name used only for calendars. A folder of
 // events may also have reports on the past.
 func isCalendarOnly(segment string) bool {

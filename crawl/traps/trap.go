@@ -96,7 +96,13 @@ func dateTrap(segments []string, params []param, now time.Time) crawl.Trap {
 	for i, s := range segments {
 		var t crawl.Trap
 		d, n := segmentDate(segments[i:])
-		isDate := n > 2 || n == 2 && (len(segments[i+1]) == 2 || i > 0 && isCalendarName(segments[i-1]))
+		isDate := n > 2
+		if n == 2 {
+			// The month has two digits, or the year is in a folder with a name common for calendars.
+			folder := strings.ToLower(segments[max(i-1, 0)]) // without a folder the year
+			isDate = len(segments[i+1]) == 2 || strings.Contains(folder, "event") || strings.Contains(folder, "agenda") ||
+				isCalendarOnly(folder)
+		}
 		if isDate {
 			t = farDateTrap(strings.Join(segments[i:i+n], "/"), d)
 		} else if d, rest, ok := leadingDate(s); ok {

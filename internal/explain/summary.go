@@ -250,6 +250,8 @@ func KeywordsWaiting(waiting int) string {
 
 // idleReasons explains why a run does not request domains, and until when.
 func idleReasons(p report.Progress, now time.Time) (lines []string) {
+	maxPages := p.Settings.MaxPages
+	isPageLimitReached := maxPages != nil && *maxPages >= 0 && p.PagesStarted >= *maxPages
 	switch {
 	case p.WindowOpensAt.After(now):
 		lines = append(lines, "the request window of the run is closed"+Until(p.WindowOpensAt, now.Location()))
@@ -262,7 +264,7 @@ func idleReasons(p report.Progress, now time.Time) (lines []string) {
 	case p.Due > 0:
 		lines = append(lines, Count(p.Due, "domain")+" due, starting within a minute")
 	case p.Active > 0 || len(p.NotDue) > 0:
-	case p.SpentBudget != "" || isPageLimitReached(p):
+	case p.SpentBudget != "" || isPageLimitReached:
 		lines = append(lines, fmt.Sprintf("a budget of the run is spent (max_%s)", cmp.Or(string(p.SpentBudget), "pages")))
 	case p.ClaimedElsewhere > 0:
 		lines = append(lines, Count(p.ClaimedElsewhere, "domain")+" of this run alternate with other runs")
@@ -276,12 +278,6 @@ func idleReasons(p report.Progress, now time.Time) (lines []string) {
 			Count(n.Domains, "domain"), Until(n.Until, now.Location()), NotDueReason(n.Reason), OneLine(n.Domain)))
 	}
 	return lines
-}
-
-// isPageLimitReached reports whether a run has requested its maximum of pages.
-func isPageLimitReached(p report.Progress) bool {
-	limit := p.Settings.MaxPages
-	return limit != nil && *limit >= 0 && p.PagesStarted >= *limit
 }
 
 // Until names the end of a wait. It is empty if at is zero, which means unknown.

@@ -91,10 +91,6 @@ func maybeMillis[R any](name, doc string, get func(*R) *crawl.Millis) column[R] 
 	})
 }
 
-func realNumber[R any](name, doc string, get func(*R) float64) column[R] {
-	return declare(Real, false, name, doc, func(r *R) value { return rounded(get(r)) })
-}
-
 func maybeReal[R any](name, doc string, get func(*R) *float32) column[R] {
 	return declare(Real, true, name, doc, func(r *R) value {
 		return orNull(get(r), func(f float32) value { return rounded(float64(f)) })
@@ -103,10 +99,6 @@ func maybeReal[R any](name, doc string, get func(*R) *float32) column[R] {
 
 func flag[R any](name, doc string, get func(*R) bool) column[R] {
 	return declare(Bool, false, name, doc, func(r *R) value { return truth(get(r)) })
-}
-
-func maybeFlag[R any](name, doc string, get func(*R) *bool) column[R] {
-	return declare(Bool, true, name, doc, func(r *R) value { return orNull(get(r), truth) })
 }
 
 func orNull[T any](p *T, of func(T) value) value {

@@ -71,6 +71,7 @@ func (e *Export) manifest(dir string) (*manifest, error) {
 
 // checkResumable returns an error if the export of a manifest cannot resume as current.
 func (m *manifest) checkResumable(current *manifest, path string) error {
+	hasRowsToDelete := m.Filter.Movable && slices.ContainsFunc(m.Files, func(f file) bool { return !f.Moved })
 	var reason string
 	switch {
 	case m.Kind != current.Kind || m.Format != current.Format || !maps.Equal(m.FilterArgs, current.FilterArgs):
@@ -80,7 +81,7 @@ func (m *manifest) checkResumable(current *manifest, path string) error {
 		}
 	case !slices.Equal(m.Columns, current.Columns):
 		reason = "belongs to another version of Mosey with other columns: name another directory"
-	case m.Complete && !m.hasRowsToDelete():
+	case m.Complete && !hasRowsToDelete:
 		reason = fmt.Sprintf("lists a complete export of %d files: name another directory", len(m.Files))
 	default:
 		return nil
@@ -89,11 +90,6 @@ func (m *manifest) checkResumable(current *manifest, path string) error {
 		reason += ", or start over with --force"
 	}
 	return fmt.Errorf("%w: %s %s", crawl.ErrInvalid, path, reason)
-}
-
-// hasRowsToDelete reports whether rows of its files must still be deleted.
-func (m *manifest) hasRowsToDelete() bool {
-	return m.Filter.Movable && slices.ContainsFunc(m.Files, func(f file) bool { return !f.Moved })
 }
 
 func (m *manifest) String() string {

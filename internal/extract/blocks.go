@@ -112,7 +112,10 @@ func roleOf(tag atom.Atom, attrs attributes) role {
 	case atom.Main, atom.Article:
 		return roleMain
 	case atom.Aside:
-		if isNote(attrs) {
+		ariaRole := attrs.get("role")
+		isNote := ariaRole == "note" || strings.HasPrefix(ariaRole, "doc-") || // as in Sphinx
+			hasToken(attrs.get("class"), "topic", "footnote", "footnote-list", "admonition")
+		if isNote {
 			return roleBlock
 		}
 		return roleFrame
@@ -144,13 +147,6 @@ func (b *blocks) roleOf(tag atom.Atom, attrs attributes) role {
 		}
 	}
 	return roleOf(tag, attrs)
-}
-
-// isNote reports whether an aside element is a note of the text, as in Sphinx.
-func isNote(attrs attributes) bool {
-	role := attrs.get("role")
-	return role == "note" || strings.HasPrefix(role, "doc-") ||
-		hasToken(attrs.get("class"), "topic", "footnote", "footnote-list", "admonition")
 }
 
 // isFurniture reports whether a class or the id of an element is a common name for page furniture.

@@ -60,7 +60,9 @@ func (c *collector) tags(body []byte) int {
 			inData = tag == atom.Script && isLinkedData(attrs)
 			c.element(tag, attrs)
 			c.separate(tag, string(name))
-			c.text.hide(tag)
+			if c.text.hidden == 0 && isInvisible(tag) {
+				c.text.hidden = tag // nested elements of one kind count as one
+			}
 			if kind == html.StartTagToken {
 				c.begin(tag, attrs)
 			}
@@ -69,7 +71,6 @@ func (c *collector) tags(body []byte) int {
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
 			c.separate(tag, string(name))
-			c.text.show(tag)
 			c.finish(tag)
 			if c.images != nil {
 				c.images.end(tag)
@@ -114,7 +115,8 @@ func (c *collector) separate(tag atom.Atom, name string) {
 // alone decides: every a element is a link.
 var anyLink = attributes{{Key: "href", Val: "any"}}
 
-// begin and finish report start and end tags to the blocks.
+// begin and finish report start and end tags to the blocks. finish shows the text again after an
+// element that hides it.
 func (c *collector) begin(tag atom.Atom, attrs attributes) {
 	c.blocks.open(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
@@ -127,6 +129,9 @@ func (c *collector) begin(tag atom.Atom, attrs attributes) {
 }
 
 func (c *collector) finish(tag atom.Atom) {
+	if c.text.hidden == tag {
+		c.text.hidden = 0
+	}
 	c.blocks.close(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
 		c.endLink()

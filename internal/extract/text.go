@@ -236,19 +236,6 @@ func (c *collector) addTree(node *html.Node) {
 	}
 }
 
-// hide and show handle start and end tags without a tree. Nested elements of one kind count as one.
-func (b *textBuffer) hide(tag atom.Atom) {
-	if b.hidden == 0 && isInvisible(tag) {
-		b.hidden = tag
-	}
-}
-
-func (b *textBuffer) show(tag atom.Atom) {
-	if b.hidden == tag {
-		b.hidden = 0
-	}
-}
-
 // isInvisible reports whether an element's text is invisible on the page.
 func isInvisible(tag atom.Atom) bool {
 	switch tag {

@@ -245,7 +245,9 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	share := &memoryShare{ctx: total, memory: c.memory, size: min(limit, c.config.MaxBytesInFlight)}
 	buffer := newBuffer()
 	response.release = sync.OnceFunc(func() {
-		share.release()
+		if share.acquired {
+			share.memory.Release(share.size)
+		}
 		if response.File != nil {
 			closeSpool(response.File)
 		}

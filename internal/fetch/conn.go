@@ -40,9 +40,13 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	config := c.tls.Clone()
 	config.ServerName = x.target.url.Hostname()
 	secure := tls.Client(x.guard, config)
-	if err := secure.HandshakeContext(ctx); refusesHTTP1(err) {
-		return fail(CauseTLS, "the server refuses HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only", err)
-	} else if err != nil {
+	if err := secure.HandshakeContext(ctx); err != nil {
+		op, ok := errors.AsType[*net.OpError](err)
+		// the server refuses our only protocol (ALPN)
+		refusesHTTP1 := ok && op.Op == "remote error" && op.Err.Error() == "tls: no application protocol"
+		if refusesHTTP1 {
+			return fail(CauseTLS, "the server refuses HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only", err)
+		}
 		return classify(caller, total, CauseTLS, "no TLS handshake", err)
 	}
 	x.link.Conn = secure
@@ -114,7 +118,10 @@ func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
 	if n > 0 && l.firstByte.Load() == nil {
 		now := time.Now()
-		l.http2.Store(isHTTP2(p[:n]))
+		// a frame of type SETTINGS or GOAWAY on stream 0 (RFC 9113, sections 3.4 and 4.1)
+		const typeAt, streamAt, size = 3, 5, 9
+		isHTTP2 := n >= size && p[0] == 0 && (p[typeAt] == 4 || p[typeAt] == 7) && [4]byte(p[streamAt:size]) == [4]byte{}
+		l.http2.Store(isHTTP2)
 		l.firstByte.Store(&now)
 	}
 	return n, err
@@ -131,19 +138,6 @@ func (l *link) Close() error {
 		l.writtenOnce.Do(func() { close(l.requestWritten) })
 	})
 	return l.closeErr
-}
-
-// isHTTP2 reports whether a response begins with an HTTP/2 frame of type SETTINGS or GOAWAY on
-// stream 0 (RFC 9113, sections 3.4 and 4.1).
-func isHTTP2(b []byte) bool {
-	const length, streamAt, size = 3, 5, 9
-	return len(b) >= size && b[0] == 0 && (b[length] == 4 || b[length] == 7) && [4]byte(b[streamAt:size]) == [4]byte{}
-}
-
-// refusesHTTP1 reports whether a server has refused our only protocol in the TLS handshake (ALPN).
-func refusesHTTP1(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "remote error" && op.Err.Error() == "tls: no application protocol"
 }
 
 // classifyUnanswered returns the failure of a request without a valid HTTP/1.1 response.

@@ -160,7 +160,9 @@ func decode(coding string, from io.Reader) (*decoder, error) {
 	case "br":
 		return newBrotli(source)
 	case "deflate":
-		if !isZlib(head) {
+		// "deflate" means zlib (RFC 1950). Many sites send the bare data instead.
+		isZlib := len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0
+		if !isZlib {
 			return &decoder{Reader: flate.NewReader(source), source: source}, nil
 		}
 		r, err := zlib.NewReader(source)
@@ -170,11 +172,6 @@ func decode(coding string, from io.Reader) (*decoder, error) {
 	default:
 		return newGzip(source)
 	}
-}
-
-// isZlib reports zlib (RFC 1950), the meaning of "deflate". Many sites send the bare data instead.
-func isZlib(head []byte) bool {
-	return len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0
 }
 
 // gzipReader reads gzip members, and ignores padding after the last, as browsers do.
@@ -220,12 +217,6 @@ func (s *memoryShare) acquire() error {
 	}
 	s.acquired = true
 	return nil
-}
-
-func (s *memoryShare) release() {
-	if s.acquired {
-		s.memory.Release(s.size)
-	}
 }
 
 var errWireLimit = errors.New("fetch: too many encoded bytes")

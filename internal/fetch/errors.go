@@ -150,7 +150,10 @@ func classify(caller, total context.Context, fallback Cause, msg string, err err
 	if total.Err() != nil {
 		return fail(CauseTimeout, "the response was not complete in time", err)
 	}
-	if isLocal(err) {
+	isLocal := slices.ContainsFunc([]error{
+		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENETDOWN, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+	}, func(localErr error) bool { return errors.Is(err, localErr) })
+	if isLocal { // this machine, not the site, is at fault
 		return fail(CauseLocal, msg, err)
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
@@ -203,11 +206,4 @@ func hasRoute(ctx context.Context, network, address string) bool {
 func isHangup(err error) bool {
 	_, broke := errors.AsType[*net.OpError](err)
 	return broke || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-// isLocal reports whether this machine, not the site, is at fault.
-func isLocal(err error) bool {
-	return slices.ContainsFunc([]error{
-		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENETDOWN, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
-	}, func(localErr error) bool { return errors.Is(err, localErr) })
 }

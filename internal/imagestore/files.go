@@ -12,21 +12,18 @@ import (
 
 // Files are other files in a store, such as backups, under a prefix. List excludes them.
 type Files struct {
-	store  *Store
-	prefix string
+	Store *Store
+	// Prefix must end in a slash and must not begin an image's key.
+	Prefix string
 }
-
-// Files returns the files below prefix, which must end in a slash and must not begin an image's
-// key.
-func (s *Store) Files(prefix string) *Files { return &Files{store: s, prefix: prefix} }
 
 // Write stores a file atomically, readable only by its owner. sha256 is its lower case hex digest.
 func (f *Files) Write(ctx context.Context, name, sha256 string, size int64, body io.ReadSeeker) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	return f.store.write(ctx, object{
-		key: f.prefix + name, label: name, mediaType: "application/octet-stream", size: size, sha: sha256, private: true,
+	return f.Store.write(ctx, object{
+		key: f.Prefix + name, label: name, mediaType: "application/octet-stream", size: size, sha: sha256, private: true,
 	}, body)
 }
 
@@ -35,20 +32,20 @@ func (f *Files) Read(ctx context.Context, name, sha256 string) (io.ReadCloser, e
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	in, _, err := f.store.read(ctx, f.prefix+name, name, sha256)
+	in, _, err := f.Store.read(ctx, f.Prefix+name, name, sha256)
 	return in, err
 }
 
 // Remove deletes a file if it exists.
 func (f *Files) Remove(ctx context.Context, name string) error {
-	return f.store.remove(ctx, f.prefix+name, name)
+	return f.Store.remove(ctx, f.Prefix+name, name)
 }
 
 // Names returns the sorted names of all files, without the prefix.
 func (f *Files) Names(ctx context.Context) ([]string, error) {
-	names, err := f.store.backend.names(ctx, f.prefix)
+	names, err := f.Store.backend.names(ctx, f.Prefix)
 	if err != nil {
-		return nil, f.store.describeFailure("list "+f.prefix, err)
+		return nil, f.Store.describeFailure("list "+f.Prefix, err)
 	}
 	return names, nil
 }

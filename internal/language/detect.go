@@ -55,7 +55,11 @@ func (d Detector) Languages(prose string, declared ...string) (first, second str
 		return d.detectOne(prose, tags), ""
 	}
 	in, _ := divisions.Get().(*division) // the pool holds nothing else
-	defer in.release()
+	defer func() {
+		clear(in.list) // the paragraphs keep the text in memory
+		*in = division{list: in.list[:0]}
+		divisions.Put(in)
+	}()
 	in.divide(prose)
 	largest := in.main()
 	other := in.largest(largest)
@@ -187,7 +191,7 @@ func choose(found []candidate, declared []language.Tag, s scripts) language.Tag 
 		base := baseOf(tag)
 		switch {
 		case !s.fits(tag):
-		case top == "", base == top, base == second, areAlike(base, top),
+		case top == "", base == second, lineOf(base) == lineOf(top),
 			!hasModel(base) && (!certain || slices.Contains(neighbours[base], top)):
 			return tag
 		}

@@ -52,12 +52,6 @@ type division struct {
 // divisions are reused for later texts.
 var divisions = sync.Pool{New: func() any { return new(division) }}
 
-func (d *division) release() {
-	clear(d.list) // they keep the text in memory
-	*d = division{list: d.list[:0]}
-	divisions.Put(d)
-}
-
 // divide looks up the frequent words of each paragraph.
 func (d *division) divide(prose string) {
 	for prose != "" && len(d.list) < maxParagraphs {

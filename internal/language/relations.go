@@ -9,12 +9,6 @@ var groups = [][]string{
 	{"nb", "nn"},
 }
 
-func areAlike(a, b string) bool {
-	return slices.ContainsFunc(groups, func(group []string) bool {
-		return slices.Contains(group, a) && slices.Contains(group, b)
-	})
-}
-
 // mixtures are languages that the models return for a mixture of two languages.
 var mixtures = []string{"tl", "la", "eo"}
 

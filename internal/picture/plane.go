@@ -8,12 +8,6 @@ import (
 // orientation is the EXIF orientation (EXIF 2.32, tag 0x0112), from 1, as stored, to 8.
 type orientation int
 
-// turns reports whether to mirror the picture left to right, top to bottom, and diagonally, in this
-// order.
-func (o orientation) turns() (mirrored, flipped, transposed bool) {
-	return o == 2 || o == 3 || o == 7 || o == 8, o == 3 || o == 4 || o == 6 || o == 7, o >= 5
-}
-
 // apply returns the displayed size of a picture.
 func (o orientation) apply(width, height int) (shownWidth, shownHeight int) {
 	if o >= 5 {
@@ -36,7 +30,10 @@ type plane struct {
 // reduce returns the picture turned the right way up. Each direction has at least cells cells, if
 // it has as many pixels, and less than twice as many.
 func reduce(p pixels, turned orientation, channels, cells int) plane {
-	mirrored, flipped, transposed := turned.turns()
+	// left to right, top to bottom, and diagonally, in this order
+	mirrored := slices.Contains([]orientation{2, 3, 7, 8}, turned)
+	flipped := slices.Contains([]orientation{3, 4, 6, 7}, turned)
+	transposed := turned >= 5
 	stepX, stepY := max(1, p.width/cells), max(1, p.height/cells)
 	out := plane{
 		channels: channels,

@@ -90,13 +90,17 @@ func (r *reading) putObject(
 	err := put(timed)
 	switch {
 	case err == nil:
-		r.health.resetInterval()
+		r.health.mu.Lock()
+		r.health.checkInterval = 0
+		r.health.mu.Unlock()
 		return true, nil
 	case errors.Is(err, crawl.ErrFull):
 		r.health.setFull(size, err)
 		return false, err
 	}
-	r.health.setFailing()
+	r.health.mu.Lock()
+	r.health.isFailing = true
+	r.health.mu.Unlock()
 	if e := r.health.ready(ctx, r.Images); e != nil {
 		return false, errors.Join(err, e)
 	}
@@ -130,13 +134,6 @@ type storeHealth struct {
 	checkInterval time.Duration
 }
 
-// setFailing records a failure other than a full store.
-func (h *storeHealth) setFailing() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.isFailing = true
-}
-
 func (h *storeHealth) setFull(size int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,12 +145,6 @@ func (h *storeHealth) setFull(size int64, err error) {
 func (h *storeHealth) recordError(err error) {
 	h.lastErr, h.checkedAt = err, time.Now()
 	h.checkInterval = min(max(2*h.checkInterval, minCheckInterval), maxCheckInterval)
-}
-
-func (h *storeHealth) resetInterval() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.checkInterval = 0
 }
 
 func (h *storeHealth) ready(ctx context.Context, store ImageStore) error {

@@ -44,9 +44,3 @@ type Observation struct {
 	// byte, and Body from there to the end. Read is for reading the response, Record for recording.
 	Resolve, Connect, FirstByte, Body, Read, Record time.Duration
 }
-
-func (o *Observation) setPhases(x *Exchange) {
-	if r := x.Response; r != nil {
-		o.Connect, o.FirstByte, o.Body = r.Connect, r.FirstByte-r.Connect, r.Total-r.FirstByte
-	}
-}

@@ -15,8 +15,13 @@ import (
 
 var errAborted = fmt.Errorf("interrupted: %w", ErrStopping)
 
-// minSilence is the least time without data after which a site times out.
-const minSilence = 5 * time.Second
+const (
+	// minSilence is the least time without data after which a site times out.
+	minSilence = 5 * time.Second
+	// recentResponse limits the age of another origin's response that proves a working network. Three
+	// delays of the domain do so too, if they are longer.
+	recentResponse = time.Minute
+)
 
 // ownFailure returns the error if a failure is our fault, and notifies the network's monitor.
 func (c *Client) ownFailure(ctx context.Context, x *Exchange, req Request, t target, began time.Time) error {
@@ -25,6 +30,9 @@ func (c *Client) ownFailure(ctx context.Context, x *Exchange, req Request, t tar
 	ctx, cancel := context.WithDeadline(ctx, began.Add(c.leaseDuration()-leaseMargin/2))
 	defer cancel()
 	failure := network.Failure{Key: t.ip(), WithdrawnTime: req.WithdrawnTime, ReachedBefore: req.ReachedRecently}
+	delay, _ := politeness.Delay(req.Pace.Waits)
+	answeredAt := politeness.LastOtherOriginAnswer(req.Health, req.URL.Origin())
+	isAnotherOriginResponding := !answeredAt.IsZero() && req.Now.Sub(answeredAt) <= max(recentResponse, 3*delay)
 	switch {
 	case x.Err == nil:
 	case f == nil && errors.Is(x.Err, dns.ErrTemporary):
@@ -38,7 +46,7 @@ func (c *Client) ownFailure(ctx context.Context, x *Exchange, req Request, t tar
 		return x.Err
 	case f.Cause == fetch.CauseCanceled:
 		return nil
-	case !f.Connected && isAnotherOriginResponding(req):
+	case !f.Connected && isAnotherOriginResponding:
 		return nil // the network works, only the origin fails
 	case f.Unreached():
 		failure.Waited, failure.Reason = f.EndedAt.Sub(began), f.Brief()
@@ -52,16 +60,6 @@ func (c *Client) ownFailure(ctx context.Context, x *Exchange, req Request, t tar
 	c.Network.RecordReached(t.ip())
 	x.Attempt.Reached = true
 	return nil
-}
-
-// recentResponse limits the age of another origin's response that proves a working network. Three
-// delays of the domain do so too, if they are longer.
-const recentResponse = time.Minute
-
-func isAnotherOriginResponding(req Request) bool {
-	delay, _ := politeness.Delay(req.Pace.Waits)
-	at := politeness.LastOtherOriginAnswer(req.Health, req.URL.Origin())
-	return !at.IsZero() && req.Now.Sub(at) <= max(recentResponse, 3*delay)
 }
 
 // firstQueryTime returns the time of the first unanswered name query, but not after began.
@@ -107,12 +105,6 @@ func (e *cutOffError) Error() string {
 }
 
 func (e *cutOffError) Unwrap() error { return e.database }
-
-// isUnanswered reports whether a request failed as if the network was lost.
-func isUnanswered(x *Exchange) bool {
-	f, ok := errors.AsType[*fetch.Error](x.Err)
-	return ok && (f.Unreached() || f.Cause == fetch.CauseTimeout)
-}
 
 // isDatabaseSilent reports whether a database did not respond at all. Its own errors have a code.
 func isDatabaseSilent(err error) bool {

@@ -154,7 +154,9 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	x := c.exchange(ctx, req, t, began)
 	defer x.Response.Release()
 	permit.release() // the rest needs no network
-	observation.setPhases(x)
+	if r := x.Response; r != nil {
+		observation.Connect, observation.FirstByte, observation.Body = r.Connect, r.FirstByte-r.Connect, r.Total-r.FirstByte
+	}
 	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsDomain = lease.CrawlID, start.Domain, req.FactsDomain
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
 	x.Attempt.URL, x.Attempt.Kind, x.Attempt.Run = req.URL.String(), start.Kind, req.Run.Name
@@ -174,7 +176,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	}
 	tr.Phase("record")
 	observation.Attempt = x.Attempt
-	rec, err := c.record(ctx, observation, isUnanswered(x))
+	rec, err := c.record(ctx, observation, x.Err)
 	if cutOff, ok := errors.AsType[*cutOffError](err); ok {
 		return Result{Lease: lease}, c.withdrawWithRetry(ctx, req, start, lease, x, cutOff)
 	}
@@ -222,7 +224,7 @@ func (c *Client) start(req Request, t target) crawl.Start {
 
 // exchange fetches within the lease of the slots. Without that deadline a suspended process would
 // still read while others request. A cancelled caller, as by a pause, does not abort the request,
-// for the site's sake. Only Drain aborts it, and the attempt is undone.
+// for the site's sake. Only Client.Abort does so, and the attempt is undone.
 func (c *Client) exchange(ctx context.Context, req Request, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(req)}}
 	startedAt, kind := time.Now(), req.Start.Kind.Traits()
@@ -263,11 +265,14 @@ const (
 // Record closes an attempt, whether or not the caller is cancelled, and retries while the database
 // is unreachable. An attempt that the database refuses is recorded without the response's content.
 func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.RecordResult, error) {
-	return c.record(ctx, Observation{Attempt: at}, false)
+	return c.record(ctx, Observation{Attempt: at}, nil)
 }
 
 // record returns a *cutOffError if both the site and the database were unreachable.
-func (c *Client) record(ctx context.Context, observation Observation, unanswered bool) (crawl.RecordResult, error) {
+func (c *Client) record(ctx context.Context, observation Observation, exchangeErr error) (crawl.RecordResult, error) {
+	f, ok := errors.AsType[*fetch.Error](exchangeErr)
+	// the request failed as if the network was lost
+	isUnanswered := ok && (f.Unreached() || f.Cause == fetch.CauseTimeout)
 	at, began, isReduced := observation.Attempt.Clean(), time.Now(), false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -286,7 +291,7 @@ func (c *Client) record(ctx context.Context, observation Observation, unanswered
 			return rec, nil
 		}
 		at.Ended = rec.Ended
-		if unanswered && isDatabaseSilent(err) {
+		if isUnanswered && isDatabaseSilent(err) {
 			return rec, &cutOffError{err}
 		}
 		c.Warn(ctx, "could not record an attempt", "crawl", at.CrawlID, "error", err)

@@ -127,7 +127,11 @@ func (c *Client) setPace(req Request, x *Exchange) {
 		// The page waits longer than its domain.
 		retry = max(retry, politeness.Backoff(politeness.FailureServer, req.Run.Crawl.Attempt, normal, c.Jitter()))
 	}
-	at.RetryIn, at.RetryFirst = new(crawl.Millis(retry)), domainFails && decide.RetriesFirst(req.Run, *req.Run.Crawl)
+	// A page of a failing domain is requested next. Its last attempt comes after all first attempts,
+	// so that a site's outage costs no page.
+	next := *req.Run.Crawl
+	next.Attempt++
+	at.RetryIn, at.RetryFirst = new(crawl.Millis(retry)), domainFails && !decide.LastAttempt(req.Run, next)
 }
 
 // isOriginFailure reports whether only the request's origin fails, while another origin of the

@@ -31,7 +31,9 @@ func readOPML(in io.Reader, l *list) error {
 	o := &outlines{tokens: newTokens(in), list: l}
 	for {
 		line := o.tokens.line()
-		token, err := o.tokens.next()
+		o.tokens.left = MaxRecordBytes
+		// Unlike Token, RawToken keeps no stack of open elements.
+		token, err := o.tokens.decoder.RawToken()
 		switch {
 		case o.tokens.readErr != nil:
 			return fmt.Errorf("read the list, line %d: %w", o.tokens.line(), o.tokens.readErr)
@@ -115,13 +117,6 @@ func newTokens(in io.Reader) *tokens {
 	t.decoder.Strict = false // "&" in a URL is a common mistake
 	t.decoder.CharsetReader = t.decode
 	return t
-}
-
-// next returns the next token, which is valid until the following call. Unlike Token of the
-// decoder, RawToken keeps no stack of open elements.
-func (t *tokens) next() (xml.Token, error) {
-	t.left = MaxRecordBytes
-	return t.decoder.RawToken()
 }
 
 // line returns the line of the next token.

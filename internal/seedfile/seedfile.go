@@ -251,7 +251,8 @@ func parse(seed string) (urls.URL, error) {
 		return urls.URL{}, errNotUTF8
 	case strings.ContainsFunc(seed, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return urls.URL{}, errControl
-	case isNumber(seed):
+	case '0' <= seed[0] && seed[0] <= '9' && strings.Trim(seed, "0123456789.") == "" && strings.Count(seed, ".") != 3:
+		// a number, version or date (12, 0.85, 24.12.2026), not IPv4
 		return urls.URL{}, errNumber
 	}
 	u, err := urls.ParseSeed(seed)
@@ -259,11 +260,6 @@ func parse(seed string) (urls.URL, error) {
 		return u, errInvalidSeed
 	}
 	return u, err
-}
-
-// isNumber reports whether a text is a number, version or date (12, 0.85, 24.12.2026), not IPv4.
-func isNumber(s string) bool {
-	return '0' <= s[0] && s[0] <= '9' && strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") != 3
 }
 
 // withoutPassword removes possible passwords from a text in any format. Removing other text does

@@ -126,7 +126,8 @@ func columnsOf(v Over, now time.Time) columns {
 		limit, all = max(limit, in.Attempts()), all+in.Attempts()
 	}
 	c.Most = number(limit)
-	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.", explain.Count(all, "attempt"), v.Words(), c.Most, explain.ApproxDuration(v.span.step))
+	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.",
+		explain.Count(all, "attempt"), v.span.Words, c.Most, explain.ApproxDuration(v.span.step))
 	columnWidth := float64(c.Right-c.Left) / float64(max(len(v.Spans), 1))
 	for i, in := range v.Spans {
 		at := tenth(float64(c.Left) + float64(i)*columnWidth)

@@ -129,7 +129,10 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 		})
 	}
 	group.Wait()
-	if err := firstCause(errs[:]...); err != nil {
+	// the error of a half that was canceled because the other half failed is not a cause
+	isCanceled := func(err error) bool { return errors.Is(err, context.Canceled) }
+	causes := slices.DeleteFunc(slices.Clone(errs[:]), isCanceled)
+	if err := cmp.Or(errors.Join(causes...), errors.Join(errs[:]...)); err != nil {
 		return err
 	}
 	if err := s.publish(); err != nil {
@@ -137,13 +140,6 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 	}
 	s.quiet.Store(false)
 	return nil
-}
-
-// firstCause drops the errors of the half that was canceled because the other failed.
-func firstCause(errs ...error) error {
-	isCanceled := func(err error) bool { return errors.Is(err, context.Canceled) }
-	causes := slices.DeleteFunc(slices.Clone(errs), isCanceled)
-	return cmp.Or(errors.Join(causes...), errors.Join(errs...))
 }
 
 // startDatabase starts our own Postgres, unless a database is given, and prepares the database.
@@ -297,4 +293,13 @@ func SnapshotTemporal(ctx context.Context, dataDir, to string) (found bool, err 
 }
 
 // RestoreTemporal moves a file that SnapshotTemporal wrote into an unused data directory.
-func RestoreTemporal(dataDir, from string) error { return temporal.Restore(temporalDir(dataDir), from) }
+func RestoreTemporal(dataDir, from string) error {
+	dir := temporalDir(dataDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create folder for Temporal: %w", err)
+	}
+	if err := os.Rename(from, filepath.Join(dir, temporal.DatabaseFile)); err != nil {
+		return fmt.Errorf("restore the state of Temporal: %w", err)
+	}
+	return nil
+}

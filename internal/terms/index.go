@@ -226,7 +226,9 @@ func (x *indexer) note(term string, at, before int) {
 	if !known {
 		i = len(x.found)
 		x.positions[term] = i
-		x.found = append(x.found, foundTerm{term: term, order: prefix(term)})
+		var first [8]byte
+		copy(first[:], term)
+		x.found = append(x.found, foundTerm{term: term, order: binary.BigEndian.Uint64(first[:])})
 	}
 	f := &x.found[i]
 	switch before {
@@ -239,13 +241,6 @@ func (x *indexer) note(term string, at, before int) {
 	if f.last < at { // otherwise a name that is also one term
 		f.count, f.last = f.count+1, at
 	}
-}
-
-// prefix returns the first eight bytes of a term for sorting.
-func prefix(term string) uint64 {
-	var b [8]byte
-	copy(b[:], term)
-	return binary.BigEndian.Uint64(b[:])
 }
 
 const (

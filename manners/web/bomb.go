@@ -74,7 +74,7 @@ const packedBytes = 1 << 20
 // repeatStreams returns a bomb in a coding that allows several streams in a row: the members of RFC
 // 1952 section 2.2 and the frames of RFC 8878 section 3.
 func repeatStreams(coder func(io.Writer) io.WriteCloser) []byte {
-	return bytes.Repeat(pack(coder, zeros(packedBytes)), bombBytes/packedBytes)
+	return bytes.Repeat(pack(coder, io.LimitReader(zeroReader{}, packedBytes)), bombBytes/packedBytes)
 }
 
 // brotliZeros repeats zeros from one flush to the next within one stream, because RFC 7932 does not
@@ -96,8 +96,6 @@ func brotliZeros() []byte {
 	first, repeatable, end := out.Bytes()[:flushed[0]], out.Bytes()[flushed[0]:flushed[1]], out.Bytes()[flushed[1]:]
 	return slices.Concat(first, bytes.Repeat(repeatable, bombBytes/packedBytes-1), end)
 }
-
-func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
 
 type zeroReader struct{}
 

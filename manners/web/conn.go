@@ -135,7 +135,9 @@ func (c *conn) Close() error {
 		c.web.record(c.emptyRecord())
 	}
 	c.mu.Unlock()
-	c.web.forget(c)
+	c.web.mu.Lock()
+	delete(c.web.live, c)
+	c.web.mu.Unlock()
 	return c.Conn.Close()
 }
 
@@ -144,13 +146,6 @@ func (c *conn) markClosed(now time.Duration) {
 	if c.closedAt == 0 {
 		c.closedAt = now
 	}
-}
-
-// endAnswer records that the server ends the response here, complete or not.
-func (c *conn) endAnswer() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.markClosed(c.lastWrite)
 }
 
 // emptyRecord returns the record of a connection without a request.
@@ -209,13 +204,6 @@ func (c *conn) complete() {
 	if c.rec != nil {
 		c.rec.Aborted = false
 	}
-}
-
-// idle ends the request in flight on a connection that stays open.
-func (c *conn) idle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.finish()
 }
 
 // finish hands the record of the request in flight to the log. The caller holds c.mu.

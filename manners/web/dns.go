@@ -42,10 +42,6 @@ func (m DNSMode) isKnown() bool {
 	return false
 }
 
-// isPartial reports whether the answers hold the site's address and others. The crawler may choose
-// whether it requests such a host.
-func (m DNSMode) isPartial() bool { return m == DNSMixed || m == DNSRebind }
-
 const dnsTTL = 60 // seconds
 
 // nameServer answers for the names of a plan, over UDP and TCP on one port.

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 )
 
 // coverage compares the requested URLs with the expected ones.
@@ -57,7 +60,8 @@ func missingDetail(want Expected) string {
 	if want.Status == 0 {
 		return "never requested"
 	}
-	return "never got the response " + statusText(want.Status)
+	// Not every status has a text.
+	return strings.TrimSpace(fmt.Sprintf("never got the response %d %s", want.Status, http.StatusText(want.Status)))
 }
 
 // extra judges a request that Reachable does not hold. A page that robots.txt denies is not judged
@@ -92,7 +96,10 @@ func (j *judge) extraReason(r Record) string {
 		return "" // it might exist, and lists such targets
 	case res.missing:
 		return "this URL has no page"
-	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap, h.site.DNS.isPartial():
+	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap,
+		// The answers of these modes hold the site's address and others: the crawler may choose whether
+		// it requests such a host.
+		h.site.DNS == DNSMixed, h.site.DNS == DNSRebind:
 		return ""
 	}
 	return "no link that may be followed leads here"

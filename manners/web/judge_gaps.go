@@ -89,17 +89,19 @@ func (j *judge) domain(key string, log Log, paces []pace, sharedPace bool) {
 		if i > 0 {
 			gap := r.Start - prev.End
 			gaps = append(gaps, gap)
+			// A crawler that backs off need not continue as soon as allowed, even with more work.
+			backsOff := !prev.Answered() || prev.Status >= 500 || prev.Status == 429
 			switch {
 			case gap < -j.tolerance(prev):
 				j.violatef(BreachOverlap, key, r, "began %v before the end of %s", -gap, prev.URL())
 			case gap < delay-j.tolerance(prev):
 				j.violatef(BreachGap, key, r, "%v after %s, want %v", gap, prev.URL(), delay)
-			case j.continuesAtOnce(prev) && !sharedPace:
+			case !backsOff && !sharedPace:
 				j.report.overshoots = append(j.report.overshoots, gap-delay)
 			}
 		}
 		// An earlier request may outlast a later one.
-		if i == 0 || r.End >= prev.End {
+		if r.End >= prev.End {
 			prev = r
 		}
 	}
@@ -156,12 +158,6 @@ func (j *judge) declaredPaces() map[string][]pace {
 // cannot be judged. A robots.txt may be requested at any time.
 func (j *judge) inVisitTime(v VisitTime, at time.Time) bool {
 	return v == VisitTime{} || j.expect.Plan.servedAt.IsZero() || v.has(at) || v.has(at.Add(j.expect.Tolerance))
-}
-
-// continuesAtOnce reports whether a crawler with more work continues as soon as allowed after a
-// response, instead of backing off.
-func (j *judge) continuesAtOnce(r Record) bool {
-	return r.Answered() && r.Status < 500 && r.Status != 429
 }
 
 // sharedScope is an address or subnet that several domains share.

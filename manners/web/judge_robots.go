@@ -88,12 +88,11 @@ func (j *judge) knowledge(robotsRequests map[string]Log, name string, at time.Du
 }
 
 // unavailable reports whether a response gives no rules (RFC 9309 section 2.3.1.4).
-func unavailable(r Record) bool { return !isRobotsReceived(r) || r.Status == 429 || r.Status >= 500 }
-
-// isRobotsReceived reports whether enough of a robots.txt was sent: a crawler may close the
-// connection after the part of a long file that it has to read (RFC 9309 section 2.5).
-func isRobotsReceived(r Record) bool {
-	return r.Answered() || (r.Status == 200 && !r.InFlight && r.Bytes >= robotsLimit)
+func unavailable(r Record) bool {
+	// A crawler may close the connection after the part of a long file that it has to read (RFC 9309
+	// section 2.5).
+	isReceived := r.Answered() || (r.Status == 200 && !r.InFlight && r.Bytes >= robotsLimit)
+	return !isReceived || r.Status == 429 || r.Status >= 500
 }
 
 func isRedirect(r Record) bool { return r.Answered() && r.Status >= 300 && r.Status < 400 }

@@ -46,10 +46,6 @@ type layout struct {
 // block is a /24 that is being handed out.
 type block struct{ number, used int }
 
-func newLayout(opts Options) *layout {
-	return &layout{opts: opts, blocks: make(map[string]*block), groups: make(map[string]netip.Addr)}
-}
-
 func (l *layout) assign(s Site) (addr netip.Addr, err error) {
 	switch {
 	case s.IPGroup != "":

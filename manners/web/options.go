@@ -262,7 +262,9 @@ func (o Options) Validate() error {
 		kind, known := robotsFiles[s.Robots]
 		check(known, "Sites[%d].Robots is %q, which is not a known kind", i, s.Robots)
 		check(s.RobotsTurns >= 0, "Sites[%d].RobotsTurns is negative", i)
-		check(s.RobotsTurns == 0 || kind.isOneText(s.Robots),
+		// RobotsTurns needs a text at /robots.txt itself.
+		isOneText := kind.behaviour == nil && kind.hops == 0 && s.Robots != RobotsWWW && s.Robots != RobotsOther
+		check(s.RobotsTurns == 0 || isOneText,
 			"Sites[%d].RobotsTurns is %d, but Robots is %q, which is not a single text", i, s.RobotsTurns, s.Robots)
 		check(s.DNS.isKnown(), "Sites[%d].DNS is %q, which is not a known mode", i, s.DNS)
 		check(s.CrawlDelay >= 0, "Sites[%d].CrawlDelay is negative", i)

@@ -124,7 +124,9 @@ func (p *Plan) links(s *site, target string, res resource) []link {
 		return w.links
 	}
 	w.random = splitmix(uint64(s.index)<<32 | uint64(res.index))
-	w.addChildren(res.index)
+	for i := branching*res.index + 1; i <= min(branching*res.index+branching, s.Pages); i++ {
+		w.page(i)
+	}
 	w.addImages(res.index)
 	if s.Trap != TrapNone && res.index == 0 {
 		w.add(trapKinds[s.Trap].enter)
@@ -159,12 +161,6 @@ func (w *linker) add(path string) {
 	w.links = append(w.links, link{
 		href: path, target: w.plan.URL(w.site.Host, path),
 	})
-}
-
-func (w *linker) addChildren(index int) {
-	for i := branching*index + 1; i <= min(branching*index+branching, w.site.Pages); i++ {
-		w.page(i)
-	}
 }
 
 // addImages links to the page's own images.

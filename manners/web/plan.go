@@ -54,7 +54,7 @@ func NewPlan(opts Options) (*Plan, error) {
 		return nil, errors.New("web: Port is 0, but a plan needs a port")
 	}
 	p := &Plan{opts: opts, hosts: make(map[string]host)}
-	addresses := newLayout(opts)
+	addresses := layout{opts: opts, blocks: make(map[string]*block), groups: make(map[string]netip.Addr)}
 	for i, s := range opts.Sites {
 		addr, err := addresses.assign(s)
 		if err != nil {

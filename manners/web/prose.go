@@ -49,8 +49,13 @@ func (p prose) append(b []byte, random splitmix) []byte {
 		b = append(b, html.EscapeString(sentence)...)
 		n := strings.Count(sentence, " ") + 1
 		for range n / 2 {
+			// The beginning of one word and the end of another resemble the language. Some words are far
+			// more frequent than others.
+			spread := 1 + random.below(len(p.words))
+			first, second := []rune(p.words[random.below(spread)]), []rune(p.words[random.below(len(p.words))])
 			b = append(b, ' ')
-			b = append(b, p.makeWord(&random)...)
+			b = append(b, string(first[:len(first)/2+1])...)
+			b = append(b, string(second[len(second)/2:])...)
 		}
 		n += n / 2
 		written, open = written+n, open+n
@@ -60,14 +65,6 @@ func (p prose) append(b []byte, random splitmix) []byte {
 		}
 	}
 	return b
-}
-
-// makeWord returns a word that resembles the language: the beginning of one word and the end of
-// another. Some are far more frequent than others.
-func (p prose) makeWord(random *splitmix) string {
-	spread := 1 + random.below(len(p.words))
-	a, b := []rune(p.words[random.below(spread)]), []rune(p.words[random.below(len(p.words))])
-	return string(a[:len(a)/2+1]) + string(b[len(b)/2:])
 }
 
 // proseTexts have one sentence per line.

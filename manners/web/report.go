@@ -3,9 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -219,8 +217,4 @@ func short(d time.Duration) string {
 		return d.Round(time.Millisecond).String()
 	}
 	return d.Round(10 * time.Microsecond).String()
-}
-
-func statusText(code int) string {
-	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }

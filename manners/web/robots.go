@@ -81,11 +81,6 @@ type robotsFile struct {
 	hops      int                 // redirects on the site before the text
 }
 
-// isOneText reports whether a kind is a text at /robots.txt itself.
-func (k robotsFile) isOneText(name RobotsFile) bool {
-	return k.behaviour == nil && k.hops == 0 && name != RobotsWWW && name != RobotsOther
-}
-
 func allowAll(string) bool  { return true }
 func allowNone(string) bool { return false }
 

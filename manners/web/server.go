@@ -81,8 +81,11 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 			return context.WithValue(ctx, connKey{}, c)
 		},
 		ConnState: func(c net.Conn, state http.ConnState) {
-			if state == http.StateIdle {
-				wireOf(c).idle()
+			if state == http.StateIdle { // the connection stays open, but its request has ended
+				wire := wireOf(c)
+				wire.mu.Lock()
+				defer wire.mu.Unlock()
+				wire.finish()
 			}
 		},
 		Handler:           w,
@@ -90,7 +93,9 @@ func Start(ctx context.Context, opts Options) (*Web, error) {
 	}
 	for _, l := range w.listeners {
 		w.serving.Go(func() {
-			if err := w.server.Serve(w.certs.listenerOf(l, w)); !errors.Is(err, http.ErrServerClosed) {
+			addr := addrPort(l.Addr()).Addr()
+			stamped := listener{Listener: l, tls: w.certs.configs[addr], tlsOrHTTP: w.certs.tlsOrHTTP[addr], web: w}
+			if err := w.server.Serve(stamped); !errors.Is(err, http.ErrServerClosed) {
 				w.fail(err)
 			}
 		})
@@ -133,7 +138,9 @@ func (w *Web) listen(ctx context.Context, opts Options) error {
 	for range portTries {
 		candidate := opts
 		if candidate.Port == 0 {
-			candidate.Port = anyPort()
+			// The port is outside the ranges that systems assign. So no client of an earlier server on it
+			// can come back and be mistaken for the crawler.
+			candidate.Port = 11_000 + rand.IntN(20_000)
 		}
 		if w.Plan, err = NewPlan(candidate); err != nil {
 			return err
@@ -146,10 +153,6 @@ func (w *Web) listen(ctx context.Context, opts Options) error {
 	}
 	return err
 }
-
-// anyPort returns a port outside the ranges that systems assign. So no client of an earlier server
-// on the port can come back and be mistaken for the crawler.
-func anyPort() int { return 11_000 + rand.IntN(20_000) }
 
 func listenAll(ctx context.Context, addrs []netip.Addr, port int) ([]net.Listener, error) {
 	var lc net.ListenConfig
@@ -304,12 +307,6 @@ func (w *Web) record(rec Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, rec)
-}
-
-func (w *Web) forget(c *conn) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.live, c)
 }
 
 // ServeHTTP implements http.Handler for the server of Start.

@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
-	"net"
 	"net/netip"
 	"time"
 )
@@ -55,12 +54,6 @@ type certificates struct {
 	configs   map[netip.Addr]*tls.Config
 	tlsOrHTTP map[netip.Addr]bool // also serves http
 	root      []byte              // PEM
-}
-
-// listenerOf wraps the listener with the protocol of the site at its address.
-func (c *certificates) listenerOf(l net.Listener, w *Web) listener {
-	addr := addrPort(l.Addr()).Addr()
-	return listener{Listener: l, tls: c.configs[addr], tlsOrHTTP: c.tlsOrHTTP[addr], web: w}
 }
 
 // issue makes the certificates of a plan, which last for a day.

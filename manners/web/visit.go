@@ -94,7 +94,9 @@ func (v *Visit) Raw(talk func(w io.Writer, gone <-chan struct{})) {
 		_, _ = io.Copy(io.Discard, c) // ends when either side closes
 	}()
 	talk(c, gone)
-	v.conn.endAnswer()
+	v.conn.mu.Lock()
+	v.conn.markClosed(v.conn.lastWrite) // the server ends the response here, complete or not
+	v.conn.mu.Unlock()
 	_ = c.Close() // the client may be gone
 	<-gone
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,8 @@ func Build(
 		words, title := r.read(p)
 		t.add(meta{
 			page: p.Page, version: p.Version, domain: crawl.Hash32(p.Domain), language: p.Language, date: dayOf(p.Date),
-			words: lengthCode(words), worth: worthCode(p.Score), title: byte(min(255, title)), //nolint:gosec // bounded
+			words: byte(min(255, math.Round(8*math.Log2(float64(max(words, 0)+1))))),
+			worth: worthCode(p.Score), title: byte(min(255, title)), //nolint:gosec // bounded
 		}, words)
 		r.domains.add(p.Domain, piece{page: r.page})
 		r.languages.add(base(p.Language), piece{page: r.page})
@@ -218,7 +220,8 @@ func (r *reader) fill(pieces []piece, words bool) {
 type meta struct {
 	page, version int64
 	domain        uint32
-	words, title  byte
+	words         byte // code of the length of the main text, with eight steps for each doubling
+	title         byte
 	worth         byte
 	language      string
 	date          uint16

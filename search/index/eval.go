@@ -245,8 +245,11 @@ func (p *part) norms(pages []uint32) (textLengths []length, factors []float32, e
 		if err != nil {
 			return nil, nil, err
 		}
+		// The factor is a half after freshDays, and at least minFreshness, even without a date.
+		const freshDays, minFreshness = 60, 0.1
 		for i := range pages {
-			factors[i] *= freshness(now - float32(binary.BigEndian.Uint16(dates[i*dateBytes:])))
+			days := now - float32(binary.BigEndian.Uint16(dates[i*dateBytes:]))
+			factors[i] *= max(minFreshness, freshDays/(freshDays+max(0, days)))
 		}
 	}
 	if p.s.q.Prefer == nil {

@@ -81,12 +81,7 @@ func columnKey(n int) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(n))) //nolint:gosec // some thousand
 }
 
-// lengthCode encodes the length of a text as a byte: eight steps for each doubling.
-func lengthCode(n int) byte {
-	return byte(min(255, math.Round(8*math.Log2(float64(max(n, 0)+1)))))
-}
-
-// lengths decodes lengthCode.
+// lengths decodes meta.words.
 var lengths = func() (l [256]float32) {
 	for i := range l {
 		l[i] = float32(math.Exp2(float64(i)/8) - 1)

@@ -22,13 +22,6 @@ var weights = struct {
 	worth: 2, otherLanguage: 0.8,
 }
 
-// freshness returns the factor of a score for a date so many days ago. It is a half after
-// freshDays, and at least minFreshness, even without a date.
-func freshness(days float32) float32 {
-	const freshDays, minFreshness = 60, 0.1
-	return max(minFreshness, freshDays/(freshDays+max(0, days)))
-}
-
 // length holds the lengths of a page's texts.
 type length struct {
 	text  float32 // relative to the average

@@ -90,7 +90,7 @@ func (s *Search) pairs() []pair {
 				}
 			}
 		}
-		if word != "" && before != "" && s.stats.pageCounts[word] > 0 && s.stats.pageCounts[before] > 0 {
+		if word != "" && before != "" && s.PagesWith(word) > 0 && s.PagesWith(before) > 0 {
 			pairs = append(pairs, pair{
 				key: word, after: int(crawl.BucketOf(before[len(wordPrefix):])), weight: weights.near * min(weight, own),
 			})

@@ -33,7 +33,9 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 		switch {
 		case f.Moved && depth == 0 && !from.Image: // the target of a seed is in scope, too
 			r.Seeded[f.Domain] = true
-			r.meant(f.URL)
+			if p := r.Pages[f.URL]; p != nil && p.Skip == string(reasons.Scheme) {
+				p.reopen() // https did not reach it
+			}
 			r.want(f.URL, &Page{Domain: f.Domain, Late: late})
 		case from.Image && !f.Moved:
 		case f.Image || from.Image:
@@ -47,29 +49,17 @@ func (r *Run) follow(from *Page, found []Found, late bool) {
 	}
 }
 
-// meant reopens a page that was skipped because https did not reach it.
-func (r *Run) meant(url string) {
-	if p := r.Pages[url]; p != nil && p.Skip == string(reasons.Scheme) {
-		p.reopen()
-	}
-}
-
 // reopen makes a skipped page pending again.
 func (p *Page) reopen() { p.Closed, p.Outcome, p.Skip = false, Open, "" }
-
-// revisit begins a further visit of a page.
-func (p *Page) revisit() {
-	p.reopen()
-	p.Tried, p.Again = 0, true
-	p.Visits++
-}
 
 // again reopens a closed page if there may be a cause for it: changed settings, or a further visit.
 // Otherwise it returns false.
 func (p *Page) again(r *Run) bool {
 	switch {
 	case r.Settings.Recrawls() || r.Recrawled:
-		p.revisit()
+		p.reopen()
+		p.Tried, p.Again = 0, true
+		p.Visits++
 	case p.Outcome == Skipped:
 		p.reopen()
 	default:

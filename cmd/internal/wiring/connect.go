@@ -192,21 +192,14 @@ func handshake(ctx context.Context, address string, config *tls.Config) error {
 
 // OpenStore opens a database as a worker and checks its schema. t counts and traces its statements.
 func OpenStore(ctx context.Context, url string, t *Telemetry) (*db.Store, error) {
-	return openChecked(ctx, func() (*db.Store, error) { return db.OpenTraced(ctx, url, t.queryTracer()) })
+	return OpenChecked(ctx, url, func(ctx context.Context, url string) (*db.Store, error) {
+		return db.OpenTraced(ctx, url, t.queryTracer())
+	})
 }
 
-// OpenReader is OpenStore with the rights of a reader.
-func OpenReader(ctx context.Context, url string) (*db.Store, error) {
-	return openChecked(ctx, func() (*db.Store, error) { return db.OpenReader(ctx, url) })
-}
-
-// OpenOwner is OpenStore with the rights of the owner.
-func OpenOwner(ctx context.Context, url string) (*db.Store, error) {
-	return openChecked(ctx, func() (*db.Store, error) { return db.OpenOwner(ctx, url) })
-}
-
-func openChecked(ctx context.Context, open func() (*db.Store, error)) (*db.Store, error) {
-	store, err := open()
+// OpenChecked opens a database by a function such as db.OpenReader, and checks its schema.
+func OpenChecked(ctx context.Context, url string, open func(context.Context, string) (*db.Store, error)) (*db.Store, error) {
+	store, err := open(ctx, url)
 	if err != nil {
 		return nil, Describe(err)
 	}
@@ -264,29 +257,30 @@ func AsOwner(ctx context.Context, url string, fn func(*db.Store) error) error {
 	return fn(owner)
 }
 
-// imageStore opens the image store at first use, so that an error only affects runs with images.
-type imageStore struct {
-	location string
+// ImageStore opens the image store at first use, so that an error only affects runs with images.
+type ImageStore struct {
+	Location string
 	t        *Telemetry
 
 	mu    sync.Mutex
 	store *imagestore.Store
 }
 
-func (s *imageStore) open(ctx context.Context) (*imagestore.Store, error) {
+// Open returns the image store. It tries again after an error.
+func (s *ImageStore) Open(ctx context.Context) (*imagestore.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store != nil {
 		return s.store, nil
 	}
 	var err error
-	s.store, err = imagestore.Open(ctx, s.location)
+	s.store, err = imagestore.Open(ctx, s.Location)
 	return s.store, err
 }
 
 // with opens the store, calls op with it and counts the result.
-func (s *imageStore) with(ctx context.Context, operation string, op func(*imagestore.Store) error) error {
-	store, err := s.open(ctx)
+func (s *ImageStore) with(ctx context.Context, operation string, op func(*imagestore.Store) error) error {
+	store, err := s.Open(ctx)
 	if err == nil {
 		err = op(store)
 	}
@@ -296,19 +290,17 @@ func (s *imageStore) with(ctx context.Context, operation string, op func(*images
 	return err
 }
 
-func (s *imageStore) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error {
+// Put implements read.ImageStore.
+func (s *ImageStore) Put(ctx context.Context, sha256 string, body io.ReadSeeker, size int64, mediaType string) error {
 	return s.with(ctx, "put", func(store *imagestore.Store) error { return store.Put(ctx, sha256, body, size, mediaType) })
 }
 
-func (s *imageStore) PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error {
+// PutThumbnail implements read.ImageStore.
+func (s *ImageStore) PutThumbnail(ctx context.Context, sha256 string, jpeg []byte) error {
 	return s.with(ctx, "thumbnail", func(store *imagestore.Store) error { return store.PutThumbnail(ctx, sha256, jpeg) })
 }
 
-func (s *imageStore) Check(ctx context.Context, size int64) error {
+// Check implements read.ImageStore.
+func (s *ImageStore) Check(ctx context.Context, size int64) error {
 	return s.with(ctx, "check", func(store *imagestore.Store) error { return store.Check(ctx, size) })
-}
-
-// OpenImagesOnce returns a function that opens the image store at location on its first call.
-func OpenImagesOnce(location string) func(context.Context) (*imagestore.Store, error) {
-	return (&imageStore{location: location}).open
 }

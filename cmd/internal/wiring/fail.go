@@ -67,7 +67,7 @@ func failure(err error) (text string, code int) {
 	if IsUsage(err) {
 		return text, ExitUsage
 	}
-	if action, isFull := parseDiskFull(text); isFull {
+	if action, isFull := ParseDiskFull(text); isFull {
 		text = "the disk is full: free some space and give the command again; stored data is kept (" + action + ")"
 	}
 	return text, ExitFailed
@@ -77,17 +77,12 @@ func failure(err error) (text string, code int) {
 // inodes.
 type DiskSpace struct{ Free, Size, Inodes, InodesTotal uint64 }
 
-// IsDiskFull reports whether an error says that a disk is full.
-func IsDiskFull(err error) bool {
-	return err != nil && diskFullPattern.MatchString(err.Error())
-}
-
 // diskFullPattern matches full disks in errors of Postgres (SQLSTATE 53100), SQLite and the system.
 // Errors of Temporal's server cross a process as text.
 var diskFullPattern = regexp.MustCompile(`(?i)no space left on device|check free disk space|database or disk is full|SQLSTATE 53100`)
 
-// parseDiskFull reports whether a text says that a disk is full, and summarizes the failed action.
-func parseDiskFull(text string) (action string, isFull bool) {
+// ParseDiskFull reports whether a text says that a disk is full, and summarizes the failed action.
+func ParseDiskFull(text string) (action string, isFull bool) {
 	for line := range strings.SplitSeq(text, "\n") {
 		found := diskFullPattern.FindStringIndex(line)
 		if found == nil {
@@ -141,7 +136,7 @@ func (h diskLog) Handle(ctx context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	action, isFull := parseDiskFull(text)
+	action, isFull := ParseDiskFull(text)
 	h.state.mu.Lock()
 	defer h.state.mu.Unlock()
 	switch {

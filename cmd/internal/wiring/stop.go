@@ -26,7 +26,7 @@ func (f FetchFlags) StopTimeout() time.Duration { return f.Drain + recordTimeout
 // FetchFlags.Drain. Further calls have no effect.
 func (w *Worker) Drain() { activities.Drain(w.acts, w.drain) }
 
-// Stop drains, stops serving and hands waiting domains over, or saves them (see SaveWaitingIn). It
+// Stop drains, stops serving and hands waiting domains over, or saves them (see WaitingFile). It
 // returns within StopTimeout.
 func (w *Worker) Stop() {
 	w.Drain()
@@ -34,7 +34,7 @@ func (w *Worker) Stop() {
 	go func() {
 		defer close(done)
 		w.stopReconciling()
-		if w.waitingFile != "" {
+		if w.WaitingFile != "" {
 			w.stopServing()
 			w.saveWaiting()
 		} else {

@@ -156,7 +156,7 @@ func NewWorker(
 	monitor := network.New(network.Config{OnChange: t.countOutages(journal.Notify), Jitter: rand.Float64})
 	var images activities.ImageStore
 	if f.ImageStore != "" {
-		images = &imageStore{location: f.ImageStore, t: t}
+		images = &ImageStore{Location: f.ImageStore, t: t}
 	}
 	config := activities.Config{
 		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
@@ -180,7 +180,7 @@ func NewWorker(
 	}
 	if t.hasMetrics() {
 		t.Cache("dns", resolver.CacheUse)
-		t.Cache("robots", func() (hits, misses int64) { return activities.RulesCacheUse(acts) })
+		t.Cache("robots", acts.Rulings.CacheUse)
 		t.Fleet(fleet.use)
 	}
 	worker.SetStickyWorkflowCacheSize(workflowCacheSize(ctx, runs, logger))
@@ -279,10 +279,13 @@ type Worker struct {
 	keywords        keywords.Writer
 	stopKeywords    func()
 	stopServing     func()
-	// waitingFile is the file for the domains waiting at Stop; empty hands them over by Temporal.
-	waitingFile string
-	outdated    chan error
-	logger      *slog.Logger
+	outdated        chan error
+	logger          *slog.Logger
+
+	// WaitingFile is the file for the domains waiting at Stop; empty hands them over by Temporal. If
+	// Temporal stops too, that would take milliseconds a domain, and again at the next start. The file
+	// is in the directory of that Temporal, and deleted with it. Set it before Start.
+	WaitingFile string
 }
 
 // Start starts serving.

@@ -81,7 +81,7 @@ func openBackupStore(ctx context.Context, location string) (*backupStore, error)
 	if err != nil {
 		return nil, err
 	}
-	return &backupStore{images: images, files: images.Files(prefix)}, nil
+	return &backupStore{images: images, files: &imagestore.Files{Store: images, Prefix: prefix}}, nil
 }
 
 func (m *Manifest) summary(location string) string {

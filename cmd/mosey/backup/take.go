@@ -140,7 +140,7 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	if t.m.Database, err = store.Identity(ctx); err != nil {
 		return err
 	}
-	if t.m.Postgres, err = store.PostgresMajor(ctx); err != nil {
+	if t.m.Postgres, err = postgres.ClusterMajor(t.dir); err != nil {
 		return err
 	}
 	complete, incomplete, err := t.backups.names(ctx)
@@ -210,10 +210,10 @@ func (t *taker) verify(ctx context.Context) (skipReason, err error) {
 		err = r.withDatabase(ctx, func(url string) error { return r.verifyRows(ctx, url) })
 	}
 	err = errors.Join(err, os.RemoveAll(r.dir))
-	switch {
-	case wiring.IsDiskFull(err):
-		return err, nil
-	case err != nil:
+	if err != nil {
+		if _, isDiskFull := wiring.ParseDiskFull(err.Error()); isDiskFull {
+			return err, nil
+		}
 		return nil, err
 	}
 	t.m.Verified = time.Now().UTC()

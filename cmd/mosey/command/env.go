@@ -46,22 +46,24 @@ func ImageLocation(e *Env, location string) (string, error) {
 
 // WithStore opens a running Mosey's database, or runs the data directory's own while fn runs.
 func WithStore(ctx context.Context, e *Env, fn func(*db.Store) error) error {
-	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenStore(ctx, url, nil) })
+	return withOpened(ctx, e, fn, db.Open)
 }
 
 // WithReader is WithStore with the rights of a reader.
 func WithReader(ctx context.Context, e *Env, fn func(*db.Store) error) error {
-	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenReader(ctx, url) })
+	return withOpened(ctx, e, fn, db.OpenReader)
 }
 
 // WithOwner is WithStore with the rights of the owner.
 func WithOwner(ctx context.Context, e *Env, fn func(*db.Store) error) error {
-	return withOpened(ctx, e, fn, func(url string) (*db.Store, error) { return wiring.OpenOwner(ctx, url) })
+	return withOpened(ctx, e, fn, db.OpenOwner)
 }
 
-func withOpened(ctx context.Context, e *Env, fn func(*db.Store) error, open func(url string) (*db.Store, error)) error {
+func withOpened(
+	ctx context.Context, e *Env, fn func(*db.Store) error, open func(ctx context.Context, url string) (*db.Store, error),
+) error {
 	return WithDatabase(ctx, e, func(url string) error {
-		store, err := open(url)
+		store, err := wiring.OpenChecked(ctx, url, open)
 		if err != nil {
 			return err
 		}

@@ -168,7 +168,7 @@ func copyImage(ctx context.Context, from, to *imagestore.Store, o imagestore.Obj
 
 // Thumbnails finds thumbnails of images. It is safe for concurrent use.
 type Thumbnails struct {
-	open   func(context.Context) (*imagestore.Store, error)
+	images *wiring.ImageStore // nil means that there is no store
 	reader *picture.Reader
 }
 
@@ -176,17 +176,17 @@ type Thumbnails struct {
 func NewThumbnails(location string) *Thumbnails {
 	p := &Thumbnails{reader: picture.New(picture.Limits{})}
 	if location != "" {
-		p.open = wiring.OpenImagesOnce(location)
+		p.images = &wiring.ImageStore{Location: location}
 	}
 	return p
 }
 
 // Thumbnail returns our own JPEG, nil without an image, or imagestore.ErrCorrupt if it is damaged.
 func (p *Thumbnails) Thumbnail(ctx context.Context, r report.ImageRow) ([]byte, error) {
-	if p.open == nil {
+	if p.images == nil {
 		return nil, nil
 	}
-	images, err := p.open(ctx)
+	images, err := p.images.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

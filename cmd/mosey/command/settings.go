@@ -100,7 +100,7 @@ func (f *settingFlag) Decode(ctx *kong.DecodeContext) error {
 	if err := ctx.Scan.PopValueInto(s.Name, &text); err != nil {
 		return err
 	}
-	if err := s.CheckText(text); err != nil {
+	if _, err := settings.Parse([]string{s.Name + "=" + text}); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), crawl.ErrInvalid.Error()+": "+s.Name+" "))
 	}
 	if f.text != nil && s.List() {

@@ -146,7 +146,7 @@ func (d *DeployCmd) watch(ctx context.Context, e *command.Env, to workflows.Depl
 		if _, _, err := waker.Wake(ctx, deployWakes); err != nil && ctx.Err() == nil {
 			return remaining, err
 		}
-		if now := waker.Current(); ctx.Err() == nil && now != d.BuildID {
+		if now := waker.Current; ctx.Err() == nil && now != d.BuildID {
 			return remaining, fmt.Errorf("another deployment replaced this one: version %q is current", now)
 		}
 		select {

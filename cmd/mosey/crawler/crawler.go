@@ -197,14 +197,9 @@ func describeInUse(inUse *datadir.InUseError) error {
 		"  TEMPORAL_ADDRESS=%s DATABASE_URL='%s' mosey crawl …", inUse, info.TemporalAddress, info.DatabaseURL)
 }
 
-// CheckNamespace refuses a Temporal whose namespace belongs to another database.
-func (c *Crawler) CheckNamespace(ctx context.Context, e *command.Env) error {
-	return describeForeign(e, wiring.CheckNamespace(ctx, c.Client, c.Store))
-}
-
-// describeForeign returns a remedy if the data directory's own Temporal, which stops with this
-// command, has another database's namespace.
-func describeForeign(e *command.Env, err error) error {
+// DescribeForeign adds a remedy to the error of wiring.CheckNamespace if the data directory's own
+// Temporal, which stops with this command, has another database's namespace.
+func DescribeForeign(e *command.Env, err error) error {
 	foreign, is := errors.AsType[*wiring.ForeignNamespaceError](err)
 	if !is || wiring.TemporalAddress(e.Environ) != "" {
 		return err
@@ -225,10 +220,10 @@ func (c *Crawler) StartWorker(ctx context.Context, e *command.Env, f wiring.Fetc
 	f.WebURL = cmp.Or(f.WebURL, c.Web.Address())
 	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, wiring.ServeFlags{}, models.Models{}, c.Logger, c.Telemetry)
 	if err != nil {
-		return describeForeign(e, err)
+		return DescribeForeign(e, err)
 	}
 	if dir := c.Stack.TemporalDir(); dir != "" {
-		w.SaveWaitingIn(dir)
+		w.WaitingFile = filepath.Join(dir, "waiting.json")
 	}
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

@@ -140,8 +140,8 @@ func idleError(before, last report.Progress) error {
 func (c *CrawlCmd) begin(
 	ctx context.Context, e *command.Env, m *crawler.Crawler, seeds []string,
 ) (run crawl.Run, before report.Progress, err error) {
-	if err := m.CheckNamespace(ctx, e); err != nil {
-		return run, before, err
+	if err := wiring.CheckNamespace(ctx, m.Client, m.Store); err != nil {
+		return run, before, crawler.DescribeForeign(e, err)
 	}
 	switch run, err = m.Store.Run(ctx, c.Run_); {
 	case errors.Is(err, crawl.ErrNotFound) && len(seeds) == 0:

@@ -211,7 +211,7 @@ func (q *QueueCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		queue, err := store.Queue(ctx, id, q.Limit)
+		queue, err := store.Queue(ctx, id, q.Limit, 0)
 		if err != nil {
 			return err
 		}

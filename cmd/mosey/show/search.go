@@ -253,11 +253,12 @@ func SearchWords(app *kong.Application, args []string) []string {
 	knownFlags := slices.Concat(app.Flags, cmd.Flags)
 	for i := begin + 1; i < len(args); i++ {
 		arg := args[i]
+		isShort := slices.ContainsFunc(knownFlags, func(f *kong.Flag) bool { return f.Short != 0 && arg == "-"+string(f.Short) })
 		switch {
 		case arg == "--":
 			words, minus = append(words, args[i+1:]...), true
 			i = len(args)
-		case strings.HasPrefix(arg, "--") || isShort(knownFlags, arg):
+		case strings.HasPrefix(arg, "--") || isShort:
 			flags = append(flags, arg)
 			if command.TakesValue(knownFlags, arg) && i+1 < len(args) {
 				i++
@@ -288,8 +289,4 @@ func commandOf(app *kong.Application, args []string) (at int, cmd *kong.Node) {
 		}
 	}
 	return 0, nil
-}
-
-func isShort(flags []*kong.Flag, arg string) bool {
-	return slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Short != 0 && arg == "-"+string(f.Short) })
 }

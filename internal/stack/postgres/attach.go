@@ -52,7 +52,7 @@ func Attach(ctx context.Context, cfg Config) (*Session, error) {
 }
 
 func attachAlone(ctx context.Context, cfg Config) (*Session, error) {
-	if _, err := clusterMajor(cfg.Dir); err != nil {
+	if _, err := ClusterMajor(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Dir, err)
 	}
 	dir, err := datadir.Lock(ctx, cfg.Dir)

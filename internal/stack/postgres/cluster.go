@@ -22,8 +22,8 @@ import (
 // ErrNoCluster means that the data directory holds no database yet.
 var ErrNoCluster = errors.New("the data directory has no database yet")
 
-// clusterMajor reads the major version of the cluster, or returns ErrNoCluster. It changes nothing.
-func clusterMajor(dir string) (int, error) {
+// ClusterMajor reads the major version of the cluster, or returns ErrNoCluster. It changes nothing.
+func ClusterMajor(dir string) (int, error) {
 	data := dataDir(dir)
 	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
 		return 0, ErrNoCluster
@@ -49,7 +49,7 @@ func clusterMajor(dir string) (int, error) {
 
 // HasCluster reports whether a data directory holds a database. It changes nothing.
 func HasCluster(dir string) (bool, error) {
-	_, err := clusterMajor(dir)
+	_, err := ClusterMajor(dir)
 	if errors.Is(err, ErrNoCluster) {
 		return false, nil
 	}
@@ -70,7 +70,7 @@ func prepare(ctx context.Context, cfg Config, user account) (binaries, error) {
 	if err := user.canReach(ClusterDir(cfg.Dir)); err != nil {
 		return binaries{}, err
 	}
-	major, err := clusterMajor(cfg.Dir)
+	major, err := ClusterMajor(cfg.Dir)
 	if err != nil && !errors.Is(err, ErrNoCluster) {
 		return binaries{}, err
 	}

@@ -31,7 +31,7 @@ func PreviewStart(ctx context.Context, cfg Config) (p StartPreview, err error) {
 	if err := user.canReach(existingPart(ClusterDir(cfg.Dir))); err != nil {
 		return p, err
 	}
-	if p.Cluster, err = clusterMajor(cfg.Dir); err != nil && !errors.Is(err, ErrNoCluster) {
+	if p.Cluster, err = ClusterMajor(cfg.Dir); err != nil && !errors.Is(err, ErrNoCluster) {
 		return p, err
 	}
 	localSources := *cfg.sources

@@ -74,18 +74,18 @@ func (s *Server) report(running context.Context, offset int64) {
 			return
 		}
 		for _, line := range lines {
-			// Start and Stop report their own errors.
-			if text, is := actionableReport(line); is && s.isRunning() && running.Err() == nil {
+			text, is := actionableReport(line)
+			if !is {
+				continue
+			}
+			s.mu.Lock()
+			isRunning := s.up && !s.quitting // Start and Stop report their own errors
+			s.mu.Unlock()
+			if isRunning && running.Err() == nil {
 				s.reporter.Report(text)
 			}
 		}
 	}
-}
-
-func (s *Server) isRunning() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.up && !s.quitting
 }
 
 // maxReportBytes bounds a read of the log, in bytes. Older lines are skipped.

@@ -17,7 +17,8 @@ import (
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 )
 
-const databaseFile = "temporal.db"
+// DatabaseFile is the name of the file with the state of a Temporal, in its folder.
+const DatabaseFile = "temporal.db"
 
 // storeConfig describes the SQLite file to the server. Unknown URI parameters become pragmas.
 func storeConfig(path string) *config.SQL {
@@ -53,7 +54,7 @@ func openDatabase(path, query string) (*sql.DB, error) {
 // prepareDatabase creates a missing file and schema in one transaction. It rejects a file of
 // another server version, which the server itself would not notice.
 func prepareDatabase(ctx context.Context, dir string) (path string, err error) {
-	path = filepath.Join(dir, databaseFile)
+	path = filepath.Join(dir, DatabaseFile)
 	db, err := openDatabase(path, "_txlock=immediate")
 	if err != nil {
 		return "", err
@@ -158,7 +159,7 @@ func (w schemaWriter) Exec(statement string, args ...any) error {
 // Snapshot copies the state of the Temporal in a folder to a new file, consistently, even while a
 // server runs. It fails if the file exists, and returns false without a state.
 func Snapshot(ctx context.Context, dir, to string) (found bool, err error) {
-	path := filepath.Join(dir, databaseFile)
+	path := filepath.Join(dir, DatabaseFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -171,15 +172,4 @@ func Snapshot(ctx context.Context, dir, to string) (found bool, err error) {
 		return false, fmt.Errorf("copy the state of Temporal: %w", err)
 	}
 	return true, nil
-}
-
-// Restore moves a file that Snapshot wrote into a folder as the state of its Temporal.
-func Restore(dir, from string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("create folder for Temporal: %w", err)
-	}
-	if err := os.Rename(from, filepath.Join(dir, databaseFile)); err != nil {
-		return fmt.Errorf("restore the state of Temporal: %w", err)
-	}
-	return nil
 }

@@ -55,7 +55,7 @@ func TestList(t *testing.T) {
 
 func indexes(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	db, err := sql.Open(sqliteplugin.PluginName, "file:"+filepath.Join(dir, databaseFile)+"?mode=ro")
+	db, err := sql.Open(sqliteplugin.PluginName, "file:"+filepath.Join(dir, DatabaseFile)+"?mode=ro")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	tx, err := db.BeginTx(t.Context(), nil)

@@ -130,7 +130,7 @@ func TestKeepStatements(t *testing.T) {
 
 	t.Run("IsWhatTheServerUses", func(t *testing.T) {
 		t.Parallel()
-		store := storeConfig(filepath.Join(t.TempDir(), databaseFile))
+		store := storeConfig(filepath.Join(t.TempDir(), DatabaseFile))
 		for range 2 { // a second server of this process finds what the first has done
 			require.NoError(t, cacheStatements(store, log.NewNoopLogger()))
 			db, err := openedByServer(store, log.NewNoopLogger())
