@@ -120,7 +120,8 @@ func (l *link) Read(p []byte) (int, error) {
 		now := time.Now()
 		// a frame of type SETTINGS or GOAWAY on stream 0 (RFC 9113, sections 3.4 and 4.1)
 		const typeAt, streamAt, size = 3, 5, 9
-		isHTTP2 := n >= size && p[0] == 0 && (p[typeAt] == 4 || p[typeAt] == 7) && [4]byte(p[streamAt:size]) == [4]byte{}
+		f := p[:n]
+		isHTTP2 := len(f) >= size && f[0] == 0 && (f[typeAt] == 4 || f[typeAt] == 7) && [4]byte(f[streamAt:size]) == [4]byte{}
 		l.http2.Store(isHTTP2)
 		l.firstByte.Store(&now)
 	}

@@ -113,7 +113,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Permits = NewPermits(cfg.MaxFetches)
 	}
 	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowLimit(cfg.MaxFetches))), broken: broken}
-	c.aborted, c.Abort = context.WithCancel(context.Background()) //nolint:gosec // the owner calls it
+	c.aborted, c.Abort = context.WithCancel(context.Background())
 	return c, nil
 }
 

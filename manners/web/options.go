@@ -111,8 +111,8 @@ type Site struct {
 	// Subnet. Empty leaves the choice to Options.SitesPerIP.
 	IPGroup string
 
-	// FeedItems is the number of items of the RSS feed at /feed.xml, the last numbered pages. The first
-	// page names it. 0 means no feed.
+	// FeedItems is the number of items of the RSS feed at /feed.xml, which are the last numbered
+	// pages. The first page names the feed. 0 means no feed.
 	FeedItems int
 
 	// KnownLinksOnly makes the filling links of a page lead only to pages that a crawl in order knows
