@@ -173,7 +173,7 @@ func TestDispatch(t *testing.T) {
 		require.True(t, done)
 		res := dispatch(t, b)
 		require.True(t, res.Ended)
-		require.Equal(t, "the time limit of 1h0m0s is reached (max_time)", res.Reason)
+		require.Equal(t, "time limit of 1h0m0s reached (max_time)", res.Reason)
 
 		_, err = b.store.ChangeRun(t.Context(), runName, crawl.RunChange{
 			Action: crawl.ChangeSet, SetBy: "me", Settings: settings.Settings{MaxTime: new(settings.Duration(5 * time.Hour))},

@@ -145,10 +145,13 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	return wiring.ExitOK
 }
 
-// helpArgs turns `mosey help`, `mosey help all` and `mosey help COMMAND` into the flag --help. all
-// reports whether to list rare commands.
+// helpArgs turns `mosey`, `mosey help`, `mosey help all` and `mosey help COMMAND` into the flag
+// --help. all reports whether to list rare commands.
 func helpArgs(args []string) (flags []string, all bool) {
-	if len(args) == 0 || args[0] != "help" {
+	if len(args) == 0 {
+		return []string{"--help"}, false
+	}
+	if args[0] != "help" {
 		return args, false
 	}
 	if len(args) > 1 && args[1] == "all" {

@@ -37,8 +37,8 @@ func TestSearch(t *testing.T) {
 	r := newRows(t, settings.Settings{}).allowed()
 	r.fetched(found("Lighthouses & lamps", "The keeper lights the lamp."))
 	waiting := r.Execute("search", "lamps", "keeper")
-	require.Contains(t, waiting.Stderr, "1 page fetched but not searchable yet")
-	require.Contains(t, r.Print("status"), "1 page fetched but not searchable yet")
+	require.Contains(t, waiting.Stderr, "1 page is still being indexed")
+	require.Contains(t, r.Print("status"), "1 page is still being indexed")
 	dbtest.WriteKeywords(t, r.store)
 	require.NotContains(t, r.Print("status"), "not searchable yet")
 	require.Equal(t, "Lighthouses & lamps\n  "+aPage+"\n  en-GB, 2026-03-04\n  About[31m lamps\n", r.Print("search", "lamps", "keeper"))
@@ -77,7 +77,7 @@ func TestSearchFindsNothing(t *testing.T) {
 	}
 	says("No results: no page has been fetched yet. Start with mosey crawl https://example.org/\n", "lamp")
 	r.fetched(found("Lighthouses", "The keeper lights the lamp."))
-	says("1 page fetched but not searchable yet: a worker indexes them within seconds, or later while the crawl is faster\n"+
+	says("1 page is still being indexed\n"+
 		"No results.\n", "lamp")
 	dbtest.WriteKeywords(t, r.store)
 	says("No results.\n", "harbour")

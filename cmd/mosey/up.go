@@ -50,7 +50,9 @@ func (u *upCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		// a given URL may hold a password
 		fmt.Fprintf(e.Stdout, "Database   %s\n", c.Stack.DatabaseURL)
 	}
-	fmt.Fprintf(e.Stdout, "Ready. Start a crawl with:\n"+
+	fmt.Fprintf(e.Stdout, "Ready. Start a crawl from another terminal with:\n"+
+		"  mosey crawl https://example.org/ --detach\n"+
+		"or with Temporal's command:\n"+
 		"  temporal workflow start --address %s --task-queue mosey --type SeedWorkflow \\\n"+
 		"    --workflow-id seed/small-web/1 --input '{\"run\":\"small-web\",\"urls\":[\"https://example.org/\"]}'\n"+
 		"Ctrl-C stops Mosey.\n", c.Stack.TemporalAddress)

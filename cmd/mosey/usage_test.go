@@ -113,7 +113,6 @@ func TestUsage(t *testing.T) {
 			args []string
 			want []string
 		}{
-			{nil, []string{`expected one of "crawl", "seed", "recrawl", "up", "status", ...`}},
 			{[]string{"fly"}, []string{"unexpected argument fly"}},
 			{[]string{"statsu"}, []string{"unexpected argument statsu", `did you mean "status"`}},
 			{[]string{"crawl", aPage, "--speed", "9"}, []string{"unknown flag --speed"}},

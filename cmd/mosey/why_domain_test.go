@@ -87,7 +87,7 @@ func TestWhyDomain(t *testing.T) {
 		"WasAskedBefore": {
 			prepare: func(r *rows) { r.allowed().slot(-time.Hour, "") },
 			answer:  "due: ",
-			because: []string{"no delay holds the domain: its slot has been free since "},
+			because: []string{"no delay holds the domain: the next request is allowed since "},
 		},
 		"HasARequestInFlight": {
 			prepare: func(r *rows) { r.allowed().worker().begin() },

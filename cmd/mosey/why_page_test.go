@@ -162,7 +162,7 @@ func TestWhyPage(t *testing.T) {
 		"HasARunWhoseBudgetIsSpent": {
 			settings: settings.Settings{MaxPages: new(int64(0))},
 			prepare:  func(r *rows) { r.allowed() },
-			answer:   "not crawled: the budget of run small-web is spent",
+			answer:   "not crawled: run small-web has reached its limit",
 		},
 		"WasFetched": {
 			prepare: func(r *rows) {

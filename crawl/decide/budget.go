@@ -45,15 +45,17 @@ func EndOfRun(set settings.Settings, remaining crawl.RemainingWork) string {
 	const nothing = "complete"
 	switch budget := limitOrNil(*set.MaxPages); {
 	case remaining.Pending && remaining.Budget == crawl.BudgetTime:
-		return fmt.Sprintf("the time limit of %s is reached (max_time)", time.Duration(*set.MaxTime))
+		return fmt.Sprintf("time limit of %s reached (max_time)", time.Duration(*set.MaxTime))
 	case remaining.Pending && remaining.Budget == crawl.BudgetBytes:
-		return fmt.Sprintf("the budget of %s is spent (max_bytes)", pluralize(*set.MaxBytes, "byte"))
+		return fmt.Sprintf("limit of %s reached (max_bytes)", pluralize(*set.MaxBytes, "byte"))
 	case remaining.Pending && budget != nil && remaining.RequestCount >= *budget:
-		return fmt.Sprintf("the budget of %s is spent", pluralize(*budget, "page request"))
+		return fmt.Sprintf("limit of %s reached", pluralize(*budget, "page"))
 	case remaining.SpentDomains >= crawl.RemainingWorkBound:
-		return fmt.Sprintf("%s: the budget of %d domains or more is spent", nothing, remaining.SpentDomains)
-	case remaining.SpentDomains > 0:
-		return fmt.Sprintf("%s: the budget of %s is spent", nothing, pluralize(remaining.SpentDomains, "domain"))
+		return fmt.Sprintf("%s: %d domains or more reached their limits", nothing, remaining.SpentDomains)
+	case remaining.SpentDomains == 1:
+		return nothing + ": 1 domain reached its limit"
+	case remaining.SpentDomains > 1:
+		return fmt.Sprintf("%s: %d domains reached their limits", nothing, remaining.SpentDomains)
 	}
 	return nothing
 }

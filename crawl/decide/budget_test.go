@@ -20,12 +20,12 @@ func TestEndOfRun(t *testing.T) {
 		"Nothing":               {-1, crawl.RemainingWork{}, "complete"},
 		"PagesThatAreNotDue":    {-1, crawl.RemainingWork{Pending: true, RequestCount: 9}, "complete"},
 		"BudgetSpentOnAllPages": {5, crawl.RemainingWork{RequestCount: 5}, "complete"},
-		"BudgetSpent":           {5, crawl.RemainingWork{Pending: true, RequestCount: 5, SpentDomains: 3}, "the budget of 5 page requests is spent"},
-		"BudgetOfOne":           {1, crawl.RemainingWork{Pending: true, RequestCount: 1}, "the budget of 1 page request is spent"},
+		"BudgetSpent":           {5, crawl.RemainingWork{Pending: true, RequestCount: 5, SpentDomains: 3}, "limit of 5 pages reached"},
+		"BudgetOfOne":           {1, crawl.RemainingWork{Pending: true, RequestCount: 1}, "limit of 1 page reached"},
 		"BudgetLeft":            {5, crawl.RemainingWork{Pending: true, RequestCount: 4}, "complete"},
-		"BudgetOfADomainSpent":  {-1, crawl.RemainingWork{Pending: true, SpentDomains: 1}, "complete: the budget of 1 domain is spent"},
-		"BudgetOfDomainsSpent":  {9, crawl.RemainingWork{Pending: true, RequestCount: 4, SpentDomains: 2}, "complete: the budget of 2 domains is spent"},
-		"BudgetOfManyDomains":   {-1, crawl.RemainingWork{Pending: true, SpentDomains: 1000}, "complete: the budget of 1000 domains or more is spent"},
+		"BudgetOfADomainSpent":  {-1, crawl.RemainingWork{Pending: true, SpentDomains: 1}, "complete: 1 domain reached its limit"},
+		"BudgetOfDomainsSpent":  {9, crawl.RemainingWork{Pending: true, RequestCount: 4, SpentDomains: 2}, "complete: 2 domains reached their limits"},
+		"BudgetOfManyDomains":   {-1, crawl.RemainingWork{Pending: true, SpentDomains: 1000}, "complete: 1000 domains or more reached their limits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -135,7 +135,7 @@ func Crawl(f Facts, now time.Time) Decision {
 		d.Action, d.Explanation = Finish, fmt.Sprintf("run %s is %s", d.Run.Name, d.Run.Status)
 	case closed(f.Domain, now, &d):
 	case BudgetSpent(*d.Run):
-		d.Action, d.Explanation = Finish, fmt.Sprintf("the budget of run %s is spent", d.Run.Name)
+		d.Action, d.Explanation = Finish, fmt.Sprintf("run %s has reached its limit", d.Run.Name)
 	case c.ScheduledFor.After(now):
 		d.Action, d.Until, d.Reason = Wait, c.ScheduledFor, reasons.Scheduled
 		d.Explanation = "the page is not due yet"

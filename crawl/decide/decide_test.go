@@ -364,7 +364,7 @@ func TestCrawl(t *testing.T) {
 		"WhatNoRunWantsIsDone":      {func(f *decide.Facts) { run(f).Crawl = nil }, decide.Done, "no run has the page"},
 		"WhatIsInFlightIsWaited":    {func(f *decide.Facts) { page(f).LockedAt = now }, decide.Wait, "being requested"},
 		"AStoppedRunFinishes":       {func(f *decide.Facts) { run(f).Status = crawl.RunStopped }, decide.Finish, "run small-web is stopped"},
-		"ASpentBudgetFinishes":      {func(f *decide.Facts) { run(f).Spent = crawl.SpentPages }, decide.Finish, "budget"},
+		"ASpentBudgetFinishes":      {func(f *decide.Facts) { run(f).Spent = crawl.SpentPages }, decide.Finish, "limit"},
 		"WhatIsNotDueIsWaitedFor":   {func(f *decide.Facts) { page(f).ScheduledFor = now.Add(time.Hour) }, decide.Wait, "the page is not due yet"},
 		"AnUnreachableDomainSaysSo": {func(f *decide.Facts) { f.Domain.Status = crawl.DomainUnreachable }, decide.Finish, "the domain is unreachable"},
 		"WhatIsDueIsRequested":      {func(*decide.Facts) {}, decide.Request, "the page is due"},

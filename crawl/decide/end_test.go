@@ -141,8 +141,8 @@ func TestYields(t *testing.T) {
 func TestBudgetsOfBytesAndTime(t *testing.T) {
 	t.Parallel()
 	set := settings.Settings{MaxTime: new(settings.Duration(time.Hour)), MaxBytes: new(int64(5))}.WithDefaults()
-	require.Equal(t, "the time limit of 1h0m0s is reached (max_time)", decide.EndOfRun(set, crawl.RemainingWork{Pending: true, Budget: crawl.BudgetTime}))
-	require.Equal(t, "the budget of 5 bytes is spent (max_bytes)", decide.EndOfRun(set, crawl.RemainingWork{Pending: true, Budget: crawl.BudgetBytes}))
+	require.Equal(t, "time limit of 1h0m0s reached (max_time)", decide.EndOfRun(set, crawl.RemainingWork{Pending: true, Budget: crawl.BudgetTime}))
+	require.Equal(t, "limit of 5 bytes reached (max_bytes)", decide.EndOfRun(set, crawl.RemainingWork{Pending: true, Budget: crawl.BudgetBytes}))
 	require.Equal(t, "complete", decide.EndOfRun(set, crawl.RemainingWork{Budget: crawl.BudgetTime}))
 }
 

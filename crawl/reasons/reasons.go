@@ -77,7 +77,7 @@ var table = map[Reason]Row{
 	Stopped:   {Subject: Site, Explanation: "an operator stopped the domain", Control: "stop", Rank: 3, Status: StatusPaused},
 	Blocked:   {Subject: Site, Explanation: "an operator blocked the domain", Control: "block", Rank: 2, Status: StatusPaused},
 	Listed:    {Subject: Site, Explanation: "a list excludes the domain", Rank: 1},
-	Budget:    {Subject: Site, Explanation: "the budget of the domain is spent"},
+	Budget:    {Subject: Site, Explanation: "the domain has reached its limit"},
 
 	// Reasons for skipping a page.
 	Fresh: {

@@ -348,6 +348,16 @@ type Attempt struct {
 	CompletedAt  time.Time `json:"completed_at,omitzero"`
 }
 
+// LatestRequest is one of a run's latest requests.
+type LatestRequest struct {
+	URL        string
+	Outcome    crawl.Outcome
+	StatusCode int
+	// Heading is the first heading of the page, if it was read.
+	Heading     string
+	CompletedAt time.Time
+}
+
 // ErasureRequest is a request to erase the contents of a domain's pages, or its completion.
 type ErasureRequest struct {
 	Domain      string    `json:"domain"`

@@ -289,3 +289,59 @@ func (q *Queries) RobotsHistoryOfDomain(ctx context.Context, arg RobotsHistoryOf
 	}
 	return items, nil
 }
+
+const runLatestRequests = `-- name: RunLatestRequests :many
+WITH latest AS (
+    SELECT c.url, c.run_id, c.outcome, c.status_code, c.completed_at, c.page_id
+    FROM page_crawls AS c WHERE c.outcome IS NOT NULL
+    ORDER BY c.completed_at DESC LIMIT 200
+)
+
+SELECT
+    l.url, l.outcome::crawl_outcome AS outcome, l.status_code, l.completed_at::timestamptz AS completed_at,
+    coalesce(k.outline[1], '')::text AS heading
+FROM latest AS l LEFT JOIN page_keywords AS k ON l.page_id = k.page_id
+WHERE l.run_id = $1::bigint AND l.outcome NOT IN ('skipped', 'blocked_robots')
+ORDER BY l.completed_at DESC LIMIT $2
+`
+
+type RunLatestRequestsParams struct {
+	RunID int64
+	Max   int32
+}
+
+type RunLatestRequestsRow struct {
+	Url         string
+	Outcome     CrawlOutcome
+	StatusCode  *int16
+	CompletedAt time.Time
+	Heading     string
+}
+
+// Lists the latest requests of a run for pages and other files, the newest first, with the first
+// heading of a page. It looks at the newest 200 attempts of all runs.
+func (q *Queries) RunLatestRequests(ctx context.Context, arg RunLatestRequestsParams) ([]RunLatestRequestsRow, error) {
+	rows, err := q.db.Query(ctx, runLatestRequests, arg.RunID, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunLatestRequestsRow
+	for rows.Next() {
+		var i RunLatestRequestsRow
+		if err := rows.Scan(
+			&i.Url,
+			&i.Outcome,
+			&i.StatusCode,
+			&i.CompletedAt,
+			&i.Heading,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -24,6 +24,22 @@ WHERE
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
 ORDER BY c.completed_at DESC LIMIT @max;
 
+-- Lists the latest requests of a run for pages and other files, the newest first, with the first
+-- heading of a page. It looks at the newest 200 attempts of all runs.
+-- name: RunLatestRequests :many
+WITH latest AS (
+    SELECT c.url, c.run_id, c.outcome, c.status_code, c.completed_at, c.page_id
+    FROM page_crawls AS c WHERE c.outcome IS NOT NULL
+    ORDER BY c.completed_at DESC LIMIT 200
+)
+
+SELECT
+    l.url, l.outcome::crawl_outcome AS outcome, l.status_code, l.completed_at::timestamptz AS completed_at,
+    coalesce(k.outline[1], '')::text AS heading
+FROM latest AS l LEFT JOIN page_keywords AS k ON l.page_id = k.page_id
+WHERE l.run_id = @run_id::bigint AND l.outcome NOT IN ('skipped', 'blocked_robots')
+ORDER BY l.completed_at DESC LIMIT @max;
+
 -- Lists the decisions of operators about a domain, including lifted ones, the latest first.
 -- name: ControlsOfDomain :many
 SELECT

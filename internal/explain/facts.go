@@ -85,7 +85,7 @@ func explainState(w *Why, d report.Domain) {
 		w.addf("the domain may not be requested before %s, in %s: %s",
 			StampIn(d.SlotFree, w.zone), left.Round(100*time.Millisecond), d.SlotReason)
 	} else if !d.SlotFree.IsZero() {
-		w.addf("no delay holds the domain: its slot has been free since %s", StampIn(d.SlotFree, w.zone))
+		w.addf("no delay holds the domain: the next request is allowed since %s", StampIn(d.SlotFree, w.zone))
 	}
 	w.addf("health: %s", politeness.Describe(d.Health))
 	for _, t := range d.Traps {

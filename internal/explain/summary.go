@@ -81,9 +81,12 @@ func Summary(p report.Progress, totals report.Totals, took time.Duration) string
 		fmt.Fprintf(&b, "  all calls: %s\n", WholeRun(p.Totals))
 	}
 	if p.Pending > 0 {
-		fmt.Fprintf(&b, "  %s pending", Count(p.Pending, "page"))
+		fmt.Fprintf(&b, "  %s left", Count(p.Pending, "page"))
 		if p.Deferred > 0 {
 			fmt.Fprintf(&b, ", %d of them deferred", p.Deferred)
+			if at := nextDue(p); !at.IsZero() {
+				fmt.Fprintf(&b, "; the next is retried at %s", Stamp(at))
+			}
 		}
 		fmt.Fprintln(&b)
 	}
@@ -91,6 +94,16 @@ func Summary(p report.Progress, totals report.Totals, took time.Duration) string
 		fmt.Fprintf(&b, "  %s\n", OneLine(line))
 	}
 	return b.String()
+}
+
+// nextDue returns the earliest end of a wait of the run's domains; zero if none is known.
+func nextDue(p report.Progress) (at time.Time) {
+	for _, n := range p.NotDue {
+		if !n.Until.IsZero() && (at.IsZero() || n.Until.Before(at)) {
+			at = n.Until
+		}
+	}
+	return at
 }
 
 // WholeRun describes the totals of all calls of a run.
@@ -245,7 +258,10 @@ func KeywordsWaiting(waiting int) string {
 	if waiting >= report.KeywordsBound {
 		count += " or more"
 	}
-	return count + " fetched but not searchable yet: a worker indexes them within seconds, or later while the crawl is faster"
+	if waiting == 1 {
+		return count + " is still being indexed"
+	}
+	return count + " are still being indexed"
 }
 
 // idleReasons explains why a run does not request domains, and until when.
@@ -265,7 +281,7 @@ func idleReasons(p report.Progress, now time.Time) (lines []string) {
 		lines = append(lines, Count(p.Due, "domain")+" due, starting within a minute")
 	case p.Active > 0 || len(p.NotDue) > 0:
 	case p.SpentBudget != "" || isPageLimitReached:
-		lines = append(lines, fmt.Sprintf("a budget of the run is spent (max_%s)", cmp.Or(string(p.SpentBudget), "pages")))
+		lines = append(lines, fmt.Sprintf("the run has reached its limit (max_%s)", cmp.Or(string(p.SpentBudget), "pages")))
 	case p.ClaimedElsewhere > 0:
 		lines = append(lines, Count(p.ClaimedElsewhere, "domain")+" of this run alternate with other runs")
 	case p.Pending > 0:

@@ -84,6 +84,7 @@ func domainCases(changing changes, reading reads) {
 			Domain: site(0), Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50,
 		}))
 		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Max: 50}))
+
 		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50}))
 	}
 	changing["CountDomains"] = func(t *testing.T, c change) {

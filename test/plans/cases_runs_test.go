@@ -61,6 +61,7 @@ func runCases(changing changes) {
 				Reasons: []string{"excluded", "trap", "blocked_robots"}, RunID: run, Max: 3,
 			}))
 			c.ok(c.q.RunRate(ctx, dbsqlc.RunRateParams{SpanMs: 60000, RunID: run}))
+			c.ok(c.q.RunLatestRequests(ctx, dbsqlc.RunLatestRequestsParams{RunID: run, Max: 5}))
 			c.ok(c.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run, Max: 10}))
 			c.ok(c.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run, Slowest: true, Max: 10}))
 			c.ok(c.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run, MinDomains: 2, Max: 10}))

@@ -120,12 +120,13 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	case !c.Detach && last.Status.Ended():
 		endDispatcher(m, run.Name)
 	}
-	var detailErr error
+	var detailErr, waitingErr error
 	if err == nil {
 		last.Detail, detailErr = m.Store.Detail(context.WithoutCancel(ctx), run.ID, command.MaxNamedInRun)
+		last.KeywordsWaiting, waitingErr = m.Store.KeywordsWaiting(context.WithoutCancel(ctx), report.KeywordsBound)
 	}
 	view.end(last)
-	return errors.Join(err, detailErr, idleError(before, last))
+	return errors.Join(err, detailErr, waitingErr, idleError(before, last))
 }
 
 // idleError returns an error if the call requested nothing although pages are left.
@@ -259,7 +260,14 @@ func (c *CrawlCmd) watch(ctx context.Context, m *crawler.Crawler, run crawl.Run,
 		switch {
 		case err == nil:
 			last, lastSuccess = p, time.Now()
-			view.progress(p)
+			var latest []report.LatestRequest
+			if view.isLive() {
+				latest, err = m.Store.LatestRequests(ctx, run.ID, maxLatestDrawn)
+				if err != nil {
+					m.Logger.DebugContext(ctx, "could not read the latest requests", "error", err)
+				}
+			}
+			view.progress(p, latest)
 			if p.Status.Ended() {
 				return p, nil
 			}

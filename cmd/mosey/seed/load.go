@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -160,8 +159,6 @@ func (l *fileImport) note(ctx context.Context) error {
 	return l.store.StoreSeedFileProgress(ctx, l.run.ID, l.key, l.version, l.storedCount)
 }
 
-const barWidth = 20
-
 func (l *fileImport) show() {
 	l.line.Show(func(now time.Time) string {
 		l.mu.Lock()
@@ -172,8 +169,7 @@ func (l *fileImport) show() {
 		if total == 0 {
 			return line
 		}
-		done := int(min(read*barWidth/total, barWidth))
-		return fmt.Sprintf("[%s%s] %3d %%  %s", strings.Repeat("#", done), strings.Repeat("-", barWidth-done), read*100/total, line)
+		return bar(read, total) + "  " + line
 	})
 }
 

@@ -18,10 +18,7 @@ import (
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
-const (
-	jsonInterval  = 2 * time.Second
-	maxWaitsDrawn = 4
-)
+const jsonInterval = 2 * time.Second
 
 // view shows a crawl: live on a terminal, as plain lines elsewhere, as JSON on request.
 type view struct {
@@ -30,6 +27,7 @@ type view struct {
 	json          bool
 	addresses     addresses
 	startedAt     time.Time
+	live          live
 	drawnLines    int // lines on the terminal to draw over
 	printedAt     time.Time
 	rate          command.Rate
@@ -77,9 +75,11 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Progr
 		})
 		return
 	}
-	for _, line := range plan(run, seeds, before, detached) {
+	lines := plan(run, seeds, before, detached)
+	for _, line := range lines {
 		fmt.Fprintln(v.e.Stdout, line)
 	}
+	v.live.hint = stopHint(detached)
 	if at.web != nil {
 		fmt.Fprintf(v.e.Stdout, "Web page: %s\n", at.web.SignInURL("/runs/"+url.PathEscape(run.Name)))
 	}
@@ -109,18 +109,27 @@ func plan(run crawl.Run, seeds int, before report.Progress, detached bool) []str
 	if len(changed) > 0 {
 		lines = append(lines, "Settings: "+strings.Join(changed, " "))
 	}
-	lastLine := "Ctrl-C stops the run; data is kept."
-	if detached {
-		lastLine = "Ctrl-C ends this command; the run continues."
-	}
+	lastLine := stopHint(detached)
 	if *set.MaxPages < 0 {
 		lastLine = "No page limit (--max-pages N sets one). " + lastLine
 	}
 	return append(lines, lastLine)
 }
 
-// progress shows the progress, as often as suits the medium.
-func (v *view) progress(p report.Progress) {
+// stopHint describes Ctrl-C.
+func stopHint(detached bool) string {
+	if detached {
+		return "Ctrl-C ends this command; the run continues."
+	}
+	return "Ctrl-C stops the run; data is kept."
+}
+
+// isLive reports whether the view is drawn live, with the latest requests.
+func (v *view) isLive() bool { return v.e.Terminal && !v.json }
+
+// progress shows the progress, as often as suits the medium. latest are the latest requests of a
+// live view.
+func (v *view) progress(p report.Progress, latest []report.LatestRequest) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now, call := time.Now(), p.Since(v.earlierTotals)
@@ -132,7 +141,14 @@ func (v *view) progress(p report.Progress) {
 			v.emit(Event{Event: "progress", Progress: p, Call: call, PagesPerSecond: v.rate.PerSecond()})
 		}
 	case v.e.Terminal:
-		v.draw(p, call, now)
+		v.clear()
+		for _, line := range v.live.lines(v, p, latest, now) {
+			// a line broken by the terminal would tear the view
+			for _, part := range command.Wrap(line, command.TerminalWidth(v.e.Stdout), labelWidth) {
+				fmt.Fprintln(v.e.Stdout, part)
+				v.drawnLines++
+			}
+		}
 	case now.Sub(v.printedAt) >= command.PlainInterval:
 		v.printedAt = now
 		fmt.Fprintln(v.e.Stdout, v.line(p, call))
@@ -149,6 +165,15 @@ func (v *view) end(p report.Progress) {
 		return
 	}
 	fmt.Fprint(v.e.Stdout, explain.Summary(p, p.Since(v.earlierTotals), time.Since(v.startedAt)))
+	if p.Success == 0 {
+		return
+	}
+	waiting := ""
+	if p.KeywordsWaiting > 0 {
+		waiting = "; " + explain.KeywordsWaiting(p.KeywordsWaiting)
+	}
+	fmt.Fprintf(v.e.Stdout, "%s indexed%s. Next:\n  mosey search WORDS\n  mosey serve\n  mosey export pages --out pages.parquet\n",
+		explain.Count(max(p.Success-int64(p.KeywordsWaiting), 0), "page"), waiting)
 }
 
 func (v *view) close() {
@@ -195,47 +220,5 @@ func (v *view) clear() {
 		// to the first column, because a terminal echoes ^C
 		fmt.Fprintf(wiring.Raw(v.e.Stdout), "\r\x1b[%dA\x1b[J", v.drawnLines)
 		v.drawnLines = 0
-	}
-}
-
-const labelWidth = 9
-
-func (v *view) draw(p report.Progress, call report.Totals, now time.Time) {
-	lines := []string{
-		fmt.Sprintf("%-8s %s, %s, %.1f requests/s, %s",
-			time.Since(v.startedAt).Round(time.Second), explain.Count(call.Success, "page"), explain.Count(call.Requests(), "request"),
-			v.rate.PerSecond(), explain.Size(call.Bytes)),
-		fmt.Sprintf("%-8s %d active of %d found; %s pending, %d in flight, %d deferred",
-			"domains", p.Active, p.Domains, explain.Count(p.Pending, "page"), p.InFlight, p.Deferred),
-		fmt.Sprintf("%-8s %s", "outcomes", explain.Outcomes(call)),
-	}
-	if images := explain.ImageTotals(call); images != "" {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "images", images))
-	}
-	if v.earlierTotals.Attempts() > 0 {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "in all", explain.WholeRun(p.Totals)))
-	}
-	for _, w := range p.Waiting[:min(len(p.Waiting), maxWaitsDrawn)] {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "waiting", explain.Wait(w, now)))
-	}
-	for _, o := range p.Outages {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "network", explain.Outage(o, time.Local)))
-	}
-	if p.Limited != nil {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "workers", explain.Limited(*p.Limited)))
-	}
-	if address := v.addresses.web.Address(); address != "" {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "page", address))
-	}
-	if v.addresses.temporal != "" {
-		lines = append(lines, fmt.Sprintf("%-8s %s", "ui", v.addresses.temporal))
-	}
-	v.clear()
-	for _, l := range lines {
-		// a line broken by the terminal would tear the view
-		for _, part := range command.Wrap(l, command.TerminalWidth(v.e.Stdout), labelWidth) {
-			fmt.Fprintln(v.e.Stdout, part)
-			v.drawnLines++
-		}
 	}
 }

@@ -79,7 +79,7 @@ func TestView(t *testing.T) {
 	t.Run("OnATerminalIsDrawnOverAndFits", func(t *testing.T) {
 		t.Parallel()
 		v, stdout, stderr := newTestView(t, true, false)
-		v.progress(waiting(1))
+		v.progress(waiting(1), nil)
 		first := stdout.String()
 		output.ContainsOnSameLine(t, first, "Temporal UI: http://127.0.0.1:8233")
 		output.ContainsOnSameLine(t, first, "1 page, 1 request, 0.0 requests/s, 1.5 kB")
@@ -89,8 +89,8 @@ func TestView(t *testing.T) {
 		for line := range strings.Lines(first) {
 			require.LessOrEqual(t, len([]rune(line)), 80, line)
 		}
-		v.progress(waiting(2))
-		require.Contains(t, stdout.String(), "\r\x1b[12A\x1b[J", "what was drawn is cleared: 8 lines, of which 4 are broken")
+		v.progress(waiting(2), nil)
+		require.Contains(t, stdout.String(), "\r\x1b[7A\x1b[J", "the drawing is cleared: 6 lines, one of them broken")
 		v.note("a note")
 		require.True(t, strings.HasSuffix(stdout.String(), "\x1b[J"), "a note stands above what is drawn next")
 		require.Equal(t, "a note\n", stderr.String())
@@ -102,13 +102,13 @@ func TestView(t *testing.T) {
 	t.Run("ElsewhereIsALineNowAndThen", func(t *testing.T) {
 		t.Parallel()
 		v, stdout, _ := newTestView(t, false, false)
-		v.progress(waiting(1))
-		v.progress(waiting(2))
+		v.progress(waiting(1), nil)
+		v.progress(waiting(2), nil)
 		output.ContainsOnSameLine(t, stdout.String(), "1 page, 1 request (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
 		require.NotContains(t, stdout.String(), "2 success", "it is too early for another line")
 		require.NotContains(t, stdout.String(), "waiting: ", "something moves")
 		v.printedAt = time.Time{}
-		v.progress(waiting(1))
+		v.progress(waiting(1), nil)
 		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
 	})
 
@@ -117,22 +117,22 @@ func TestView(t *testing.T) {
 		p := waiting(1)
 		p.ImagesFound, p.ImageRequests, p.ImagesStored = 33, 21, 16
 		v, stdout, _ := newTestView(t, true, false)
-		v.progress(p)
+		v.progress(p, nil)
 		output.ContainsOnSameLine(t, stdout.String(), "images   named 33 times, 21 requests, 16 recorded")
 		v, stdout, _ = newTestView(t, false, false)
-		v.progress(p)
+		v.progress(p, nil)
 		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; images: named 33 times, 21 requests, 16 recorded\n")
 		v.printedAt = time.Time{}
 		p.ImageRequests++
-		v.progress(p)
+		v.progress(p, nil)
 		require.NotContains(t, stdout.String(), "waiting: ", "an image moves, too")
 	})
 
 	t.Run("AsJSONIsALineNowAndThen", func(t *testing.T) {
 		t.Parallel()
 		v, stdout, _ := newTestView(t, true, true)
-		v.progress(waiting(1))
-		v.progress(waiting(2))
+		v.progress(waiting(1), nil)
+		v.progress(waiting(2), nil)
 		v.end(waiting(3))
 		all := output.Lines[Event](t, stdout.String())
 		require.Len(t, all, 3)
@@ -166,7 +166,7 @@ func TestSummary(t *testing.T) {
 	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
 	const took = 65_210 * time.Millisecond
 	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 3 requests, 1.5 kB\n  3 success\n"
-	require.Equal(t, head+"  1 page pending, 1 of them deferred\n", explain.Summary(p, p.Totals, took))
+	require.Equal(t, head+"  1 page left, 1 of them deferred\n", explain.Summary(p, p.Totals, took))
 
 	p.Detail = &report.Detail{
 		Obstacles: []report.Obstacle{
@@ -180,7 +180,7 @@ func TestSummary(t *testing.T) {
 		ForbiddenTotal:  1,
 		NoFollowDomains: []string{"e.example"},
 	}
-	require.Equal(t, head+"  1 page pending, 1 of them deferred\n"+
+	require.Equal(t, head+"  1 page left, 1 of them deferred\n"+
 		"  b.example is deferred until "+explain.Stamp(until)+": retry-after\n"+
 		"  https://c.example: robots.txt is unreachable. Mosey requests it again from "+explain.Stamp(until)+
 		" on, or at once after mosey retry c.example: answered 500\n"+
