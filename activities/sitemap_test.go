@@ -98,7 +98,7 @@ func TestSitemaps(t *testing.T) {
 					entry("/new", "<lastmod>2026-01-01</lastmod>"), entry("/"), "<url><loc>http://</loc></url>"),
 				"/": page{body: `<a href="/linked">x</a>`},
 			},
-			want: []string{"/", "/map", "/linked", "/new", "/old", "/low"},
+			want: []string{"/", "/linked", "/map", "/new", "/old", "/low"},
 		},
 		"WhereTheyAreWontToBe": {
 			paths: map[string]web.Behaviour{"/": page{}, "/sitemap.xml": urlset(entry("/a"))},
@@ -106,7 +106,7 @@ func TestSitemaps(t *testing.T) {
 		},
 		"NotThereIsNothingSpecial": {
 			paths: map[string]web.Behaviour{"/": page{body: `<a href="/a">a</a>`}},
-			want:  []string{"/", "/sitemap.xml", "/a"},
+			want:  []string{"/", "/a", "/sitemap.xml"},
 		},
 		"LinkedToAsWell": {
 			paths: map[string]web.Behaviour{
@@ -234,14 +234,14 @@ func TestFeeds(t *testing.T) {
 	t.Parallel()
 	head := `<link rel="alternate" type="application/atom+xml" href="/feed">`
 	front := page{head: head, body: `<a href="/a">a</a><a href="/feed">feed</a><a href="/news/1">1</a>`}
-	t.Run("AreReadAndTheirPagesComeFirst", func(t *testing.T) {
+	t.Run("ComeAfterTheLinkedPagesAndTheirPagesFirst", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, listing(serving(map[string]web.Behaviour{
 			"/": front, "/feed": xmlOf(atom), "/sitemap.xml": urlset(), "/a": page{head: `<link rel="alternate" type="application/atom+xml" href="/a/feed">`},
 		}), settings.Settings{}))
 		b.seed(t, "/")
 		b.follow(t)
-		require.Equal(t, []string{"/", "/sitemap.xml", "/feed", "/news/1", "/news/2", "/a"}, b.targets(),
+		require.Equal(t, []string{"/", "/a", "/news/1", "/sitemap.xml", "/feed", "/news/2"}, b.targets(),
 			"a feed of few pages is not asked for")
 	})
 	t.Run("AreAskedForMoreOftenThanPages", func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestListsAreReadAgain(t *testing.T) {
 		b.follow(t)
 		return b.targets()[before:]
 	}
-	require.Equal(t, []string{"/", "/sitemap.xml", "/a", "/b"}, again("second"))
+	require.Equal(t, []string{"/", "/a", "/sitemap.xml", "/b"}, again("second"))
 	require.Equal(t, 1, list.conditions)
 	list.header, list.body = []string{"ETag", `"2"`}, "<urlset>"+entry("/b")+entry("/c")+"</urlset>"
 	require.Equal(t, []string{"/", "/sitemap.xml", "/b", "/c"}, again("third"))

@@ -138,11 +138,15 @@ CREATE OR REPLACE FUNCTION crawl_kind(p_link text, p_page text) RETURNS text LAN
     END
 $$;
 
--- Returns the priority of the nth sitemap that a page or sitemap names; null means by depth. The
--- first comes with the linked pages, each further one after the pages one link deeper, so that
--- hundreds of sitemaps do not precede all pages. Retries come last (decide.RetryPriority).
+-- Returns the priority of the nth sitemap, or of a feed, that a page or sitemap names; null means
+-- by depth. A feed and the first sitemap come after the linked pages, so that the first pages of a
+-- site are soon found by a search. Each further sitemap comes after the pages one link deeper, so
+-- that hundreds of sitemaps do not precede all pages. Retries come last (decide.RetryPriority).
 CREATE OR REPLACE FUNCTION sitemap_priority(p_link text, p_follow jsonb, n bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN p_link = ANY (kinds('nested')) THEN greatest(1 - n - (p_follow ->> 'depth')::bigint, -5000)::smallint END
+    SELECT CASE
+        WHEN p_link = ANY (kinds('nested')) THEN greatest(-n - (p_follow ->> 'depth')::bigint, -5000)::smallint
+        WHEN p_link = ANY (kinds('announces')) THEN (-1 - (p_follow ->> 'depth')::bigint)::smallint
+    END
 $$;
 
 -- Returns the kind of a link, by the kind of its target.

@@ -31,6 +31,7 @@ var allowed = []allowance{
 	{"ReprocessStage", "", 2_000_000, "it looks for them among all pages, once for each new extractor"},
 	{"History", "", 2_000_000, "it filters attempts by what a person asks for, the latest first"},
 	{"HistoryOfDomain", "", 400_000, "the same for a domain"},
+	{"RunLatestRequests", "", 200, "it looks for attempts of the run among the latest of all runs"},
 
 	// the totals of a run are sums over its domains
 	{"RunTotals", "", 150_000, "mosey status adds up all domains of the run"},
