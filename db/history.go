@@ -33,7 +33,9 @@ func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcom
 // LatestRequests returns at most limit of a run's latest requests, the newest first. It misses
 // requests that are older than the newest 200 attempts of all runs.
 func (s *Store) LatestRequests(ctx context.Context, runID int64, limit int) ([]report.LatestRequest, error) {
-	rows, err := s.q.RunLatestRequests(ctx, dbsqlc.RunLatestRequestsParams{RunID: runID, Max: int32(limit)}) //nolint:gosec // the caller bounds it
+	rows, err := s.q.RunLatestRequests(ctx, dbsqlc.RunLatestRequestsParams{
+		RunID: runID, Max: int32(limit), //nolint:gosec // the caller bounds it
+	})
 	return mapRows(rows, func(r dbsqlc.RunLatestRequestsRow) report.LatestRequest {
 		return report.LatestRequest{
 			URL: r.Url, Outcome: crawl.Outcome(r.Outcome), StatusCode: int16Of(r.StatusCode), Heading: r.Heading, CompletedAt: r.CompletedAt,

@@ -3,6 +3,7 @@ package seed
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +92,7 @@ func (l *live) lines(v *view, p report.Progress, latest []report.LatestRequest, 
 func latestLine(r report.LatestRequest) string {
 	status := string(r.Outcome)
 	if r.StatusCode != 0 {
-		status = fmt.Sprint(r.StatusCode)
+		status = strconv.Itoa(r.StatusCode)
 	}
 	line := r.CompletedAt.Local().Format(time.TimeOnly) + " " + status + " " + explain.OneLine(r.URL)
 	if r.Heading != "" {
@@ -132,7 +133,8 @@ func (l *live) rest(p report.Progress, perSecond float64, now time.Time) (pendin
 	}
 	settled := now.Sub(l.known[0].at) >= settledSpan && known-l.known[0].count <= known/settledDivisor
 	set := p.Settings.WithDefaults()
-	if !settled || perSecond <= 0 || p.Deferred > 0 || p.Pending == 0 || p.Pending >= report.FrontierBound || *set.WhenDone != settings.WhenDoneEnd {
+	counted := p.Pending > 0 && p.Pending < report.FrontierBound && p.Deferred == 0
+	if !settled || !counted || perSecond <= 0 || *set.WhenDone != settings.WhenDoneEnd {
 		return 0, 0, false
 	}
 	pending = p.Pending
