@@ -280,7 +280,7 @@ func TestListsAreReadAgain(t *testing.T) {
 		b.follow(t)
 		return b.targets()[before:]
 	}
-	require.Equal(t, []string{"/", "/a", "/sitemap.xml", "/b"}, again("second"))
+	require.Equal(t, []string{"/", "/sitemap.xml", "/a", "/b"}, again("second"))
 	require.Equal(t, 1, list.conditions)
 	list.header, list.body = []string{"ETag", `"2"`}, "<urlset>"+entry("/b")+entry("/c")+"</urlset>"
 	require.Equal(t, []string{"/", "/sitemap.xml", "/b", "/c"}, again("third"))

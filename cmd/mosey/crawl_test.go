@@ -106,7 +106,7 @@ func TestCrawl(t *testing.T) {
 			"Stopped. All data is kept. To resume the run:\n  mosey crawl --run timed --data-dir "+h.dir+
 			" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
 		output.ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (stopped by ", "--for is over) after ")
-		output.ContainsOnSameLine(t, r.Stdout, "  1 page pending")
+		output.ContainsOnSameLine(t, r.Stdout, "  1 page left")
 	})
 
 	t.Run("GoesOnWhereItWasStopped", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestCrawl(t *testing.T) {
 		wait.Until(t, func() bool { return len(s.Log().Pages()) >= 2 }, patience, 5*time.Millisecond)
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "pages pending")
+		output.ContainsOnSameLine(t, r.Stdout, "pages left")
 		all := output.Lines[seed.Event](t, h.Print(s.crawl("--json")...))
 		require.Equal(t, "10ms", all[0].Settings.Delay.String(), "a setting that was given again")
 		last := all[len(all)-1]
