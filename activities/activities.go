@@ -176,14 +176,14 @@ func Wait(a *Activities) { a.waker.stop() }
 
 // completeFacts adds the further facts that a decision needs.
 func (a *Activities) completeFacts(ctx context.Context, facts crawl.Facts) (decide.Facts, error) {
-	var c *crawl.CrawlFacts
+	var c *crawl.AttemptFacts
 	if run := decide.Pick(facts, facts.Now); run != nil {
 		c = run.Crawl
 	}
-	return a.completeCrawlFacts(ctx, facts, c)
+	return a.completeAttemptFacts(ctx, facts, c)
 }
 
-func (a *Activities) completeCrawlFacts(ctx context.Context, facts crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
+func (a *Activities) completeAttemptFacts(ctx context.Context, facts crawl.Facts, c *crawl.AttemptFacts) (decide.Facts, error) {
 	f, err := a.Rulings.Facts(ctx, facts, c)
 	f.Agent, f.AllowMalformed = a.agent, a.allowMalformed
 	return f, err

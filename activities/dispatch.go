@@ -21,7 +21,7 @@ type RunStore interface {
 	StartRun(ctx context.Context, id int64) error
 	EndRun(ctx context.Context, id int64, reason string) (bool, error)
 	ChangeRun(ctx context.Context, name string, c crawl.RunChange) (crawl.Run, error)
-	WidenRun(ctx context.Context, runID int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks) (added int, done bool, err error)
+	WidenRun(ctx context.Context, runID int64, follow func(crawl.AttemptFacts) *crawl.KnownLinks) (added int, done bool, err error)
 	RunWork
 }
 

@@ -27,7 +27,7 @@ func (b *testBundle) anotherWorker(t *testing.T, hold time.Duration) crawl.Lease
 	run := decide.Pick(f, f.Now)
 	require.NotNil(t, run)
 	return b.begin(t, crawl.Start{
-		CrawlID: run.Crawl.ID, RunID: run.ID, Domain: b.site, Origin: run.Crawl.Origin, URL: run.Crawl.URL,
+		AttemptID: run.Crawl.ID, RunID: run.ID, Domain: b.site, Origin: run.Crawl.Origin, URL: run.Crawl.URL,
 		Kind: run.Crawl.Kind, RetryPriority: new(decide.RetryPriority(*run.Crawl)),
 		SlotHold: crawl.Millis(hold), MaxDuration: crawl.Millis(hold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	})
@@ -120,7 +120,7 @@ func TestFetchPagesNextToAnotherWorker(t *testing.T) {
 		require.NoError(t, err)
 		crawls := b.report(t, "/").Crawls
 		require.Len(t, crawls, 2)
-		require.Equal(t, dead.CrawlID, crawls[1].ID)
+		require.Equal(t, dead.AttemptID, crawls[1].ID)
 		require.Equal(t, crawl.OutcomeFailed, crawls[1].Outcome)
 		require.Contains(t, crawls[1].Error, "the worker died")
 		require.Equal(t, crawl.OutcomeSuccess, crawls[0].Outcome)

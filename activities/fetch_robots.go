@@ -145,7 +145,7 @@ func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, fa
 }
 
 func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
-	if c := f.Facts.CrawlOf(f.Name); c != nil && c.Robots == nil {
+	if c := f.Facts.AttemptOf(f.Name); c != nil && c.Robots == nil {
 		f.Stored.Age = -1 // the facts had no stored robots.txt of the origin
 	} else if isEnough, err := f.readStored(ctx); err != nil || isEnough {
 		return f.resultOf(f.Stored), err
@@ -171,8 +171,8 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 }
 
 func (f *originFetch) windowWait(ctx context.Context) (time.Duration, error) {
-	own, err := f.completeCrawlFacts(ctx, f.Facts, nil)
-	other, err2 := f.completeCrawlFacts(ctx, f.requestedFacts, nil)
+	own, err := f.completeAttemptFacts(ctx, f.Facts, nil)
+	other, err2 := f.completeAttemptFacts(ctx, f.requestedFacts, nil)
 	if err := errors.Join(err, err2); err != nil {
 		return 0, err
 	}

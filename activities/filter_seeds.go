@@ -128,9 +128,9 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 
 func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Decision, error) {
 	facts := crawl.Facts{Now: c.Now, Domain: crawl.DomainFacts{Name: c.Domain}, Runs: []crawl.RunFacts{{
-		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Crawl: &c.CrawlFacts,
+		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Crawl: &c.AttemptFacts,
 	}}}
-	full, err := f.completeCrawlFacts(ctx, facts, &c.CrawlFacts)
+	full, err := f.completeAttemptFacts(ctx, facts, &c.AttemptFacts)
 	if err != nil {
 		return decide.Decision{}, err
 	}

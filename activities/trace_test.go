@@ -66,12 +66,12 @@ func TestTraceOfAnAttempt(t *testing.T) {
 		u, err := urls.Parse(b.page(want.path))
 		require.NoError(t, err)
 		attrs := tr.Root.Attrs
-		require.Equal(t, lines[i].Crawl, attrs["mosey.crawl_id"])
+		require.Equal(t, lines[i].Crawl, attrs["mosey.attempt_id"])
 		require.Equal(t, lines[i].Wait, attrs["mosey.wait_ms"])
 		require.Equal(t, lines[i].Reason, attrs["mosey.reason"])
 		require.NotEmpty(t, attrs["temporal.workflow_id"])
 		require.NotEmpty(t, attrs["temporal.run_id"])
-		for _, name := range []string{"mosey.crawl_id", "mosey.wait_ms", "mosey.reason", "temporal.workflow_id", "temporal.run_id"} {
+		for _, name := range []string{"mosey.attempt_id", "mosey.wait_ms", "mosey.reason", "temporal.workflow_id", "temporal.run_id"} {
 			delete(attrs, name)
 		}
 		require.Equal(t, map[string]any{

@@ -16,7 +16,7 @@ const initialWidenTimeout = 2 * time.Second
 func (a *Activities) widen(ctx context.Context, run crawl.Run, until time.Time) (added int, done bool, err error) {
 	facts := crawl.RunFacts{ID: run.ID, Name: run.Name, Settings: run.Settings}
 	for !stopping(ctx) && (until.IsZero() || time.Now().Before(until)) {
-		n, done, err := a.store.WidenRun(ctx, run.ID, func(c crawl.CrawlFacts) *crawl.KnownLinks {
+		n, done, err := a.store.WidenRun(ctx, run.ID, func(c crawl.AttemptFacts) *crawl.KnownLinks {
 			return decide.FollowSkipped(facts, c)
 		})
 		added += n

@@ -10,7 +10,7 @@ import (
 
 // Attempt records a request, or a page that needed no request, as one document.
 type Attempt struct {
-	CrawlID int64  `json:"crawl_id"`
+	AttemptID int64  `json:"attempt_id"`
 	Domain  string `json:"domain"`
 	// FactsDomain names the domain whose facts are returned next; empty means Domain.
 	FactsDomain string `json:"next_facts_of,omitempty"`

@@ -27,8 +27,8 @@ func (f Facts) UnreachableFor() time.Duration {
 	return f.Now.Sub(f.Domain.UnreachableSince)
 }
 
-// CrawlOf returns the first due crawl of an origin in any run; nil if there is no such crawl.
-func (f Facts) CrawlOf(origin string) *CrawlFacts {
+// AttemptOf returns the first due crawl of an origin in any run; nil if there is no such crawl.
+func (f Facts) AttemptOf(origin string) *AttemptFacts {
 	for i := range f.Runs {
 		if c := f.Runs[i].Crawl; c != nil && c.Origin == origin {
 			return c
@@ -110,7 +110,7 @@ type RunFacts struct {
 	StartedAtClaim    int64 `json:"requests_at_claim,omitempty"`
 	HasYielded        bool  `json:"yielded,omitempty"`
 	// Crawl is the first due crawl, if any. LockedAt is the start of the crawl in flight, if any.
-	Crawl    *CrawlFacts `json:"crawl"`
+	Crawl    *AttemptFacts `json:"crawl"`
 	LockedAt time.Time   `json:"locked_at,omitzero"`
 	// Due is the domain's next due time within the run's budgets, computed by the database. WaitReason
 	// is the reason for waiting. Due is set if Crawl is nil, or if the budgets leave only an image.
@@ -128,8 +128,8 @@ const (
 	SpentAll   SpentScope = "all" // requests of every kind
 )
 
-// CrawlFacts holds the stored state of a crawl and its page.
-type CrawlFacts struct {
+// AttemptFacts holds the stored state of a crawl and its page.
+type AttemptFacts struct {
 	ID     int64      `json:"id"`
 	URL    string     `json:"url"`
 	Kind   kinds.Kind `json:"kind"`
@@ -237,5 +237,5 @@ type SeedCrawl struct {
 	Domain string
 	// Now is the time of reading, on the database's clock.
 	Now time.Time
-	CrawlFacts
+	AttemptFacts
 }

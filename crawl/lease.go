@@ -9,8 +9,8 @@ import (
 
 // Start requests a lease from the guard: the right to make one request now. It is one document.
 type Start struct {
-	// CrawlID is the crawl to begin; 0 for a prerequisite, which gets a row by this.
-	CrawlID int64 `json:"crawl_id"`
+	// AttemptID is the crawl to begin; 0 for a prerequisite, which gets a row by this.
+	AttemptID int64 `json:"attempt_id"`
 	RunID   int64 `json:"run_id"`
 	// Domain is the requested domain, which a redirect of robots.txt may have chosen.
 	Domain string     `json:"domain"`
@@ -51,8 +51,8 @@ type SharedSlot struct {
 // Lease is the guard's response.
 type Lease struct {
 	Granted bool
-	// CrawlID is the crawl that holds the lease, if granted.
-	CrawlID int64
+	// AttemptID is the crawl that holds the lease, if granted.
+	AttemptID int64
 	// Wait is the time before the next request for a lease, if not granted, and Reason its cause. A
 	// wait is useless with reasons.Stale, or if an operator forbids the request.
 	Wait   time.Duration

@@ -41,7 +41,7 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 		return crawl.Lease{}, err
 	}
 	return crawl.Lease{
-		Granted: row.Granted, CrawlID: row.CrawlID, Wait: fromMS(row.WaitMs), Reason: reasons.Reason(row.Reason),
+		Granted: row.Granted, AttemptID: row.AttemptID, Wait: fromMS(row.WaitMs), Reason: reasons.Reason(row.Reason),
 	}, nil
 }
 
@@ -50,7 +50,7 @@ func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.AttemptBeginRow] {
 		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptBeginRow, error) {
 			rows, err := q.AttemptsBegin(ctx, docs)
 			return byPosition(rows, func(r dbsqlc.AttemptsBeginRow) (int32, dbsqlc.AttemptBeginRow) {
-				return r.N, dbsqlc.AttemptBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, CrawlID: r.CrawlID}
+				return r.N, dbsqlc.AttemptBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, AttemptID: r.AttemptID}
 			}), err
 		},
 		func(ctx context.Context, docs []byte) (dbsqlc.AttemptBeginRow, error) {
@@ -66,7 +66,7 @@ func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.AttemptBeginRow] {
 // Attempts of different domains that end during a transaction share the next one. An attempt whose
 // domain rests for a while waits some milliseconds for others.
 func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult, error) {
-	id := strconv.FormatInt(a.CrawlID, 10)
+	id := strconv.FormatInt(a.AttemptID, 10)
 	op := "record crawl " + id
 	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
 		var err error
@@ -96,13 +96,13 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult
 }
 
 type slotRelease struct {
-	CrawlID int64              `json:"crawl_id"`
+	AttemptID int64              `json:"attempt_id"`
 	Shared  []crawl.SharedSlot `json:"shared_slots"`
 }
 
 // release releases the shared slots of an attempt, and returns the end of its request.
 func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error) {
-	doc, err := document("the end of a request", slotRelease{a.CrawlID, a.Shared})
+	doc, err := document("the end of a request", slotRelease{a.AttemptID, a.Shared})
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -29,7 +29,7 @@ func TestBeginInGroups(t *testing.T) {
 	dead := b.begin(t, "dead.example")
 	b.expire(t, "domain:dead.example")
 	other := starts["dead"]
-	other.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = 'dead.example'")
+	other.AttemptID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = 'dead.example'")
 	starts["dead"] = other
 	b.exec(t, "UPDATE domains SET status = 'blocked' WHERE domain = 'given-up.example'")
 
@@ -42,7 +42,7 @@ func TestBeginInGroups(t *testing.T) {
 	told := make([]string, len(names))
 	for i, l := range leases {
 		require.NoError(t, errs[i])
-		require.Equal(t, l.Granted, l.CrawlID == ordered[i].CrawlID)
+		require.Equal(t, l.Granted, l.AttemptID == ordered[i].AttemptID)
 		told[i] = fmt.Sprintf("%s %t %s %t", names[i], l.Granted, l.Reason, l.Wait > longHold/2)
 	}
 	require.Equal(t, []string{
@@ -54,7 +54,7 @@ func TestBeginInGroups(t *testing.T) {
 	require.Equal(t, []string{"domain:busy.example", "domain:dead.example", "domain:free.example"},
 		column[string](t, b, "SELECT key FROM politeness_slots WHERE holder IS NOT NULL ORDER BY 1"),
 		"what was not begun leaves its slot free")
-	require.Equal(t, workerDied, one[string](t, b, "SELECT error_message FROM page_crawls WHERE id = $1", dead.CrawlID))
+	require.Equal(t, workerDied, one[string](t, b, "SELECT error_message FROM page_crawls WHERE id = $1", dead.AttemptID))
 	require.Equal(t, []string{"busy.example 1", "dead.example 2", "free.example 1", "given-up.example 0", "paused.example 0", "stale.example 1"},
 		column[string](t, b, "SELECT domain || ' ' || pages_started FROM run_domains ORDER BY 1"))
 	require.Equal(t, 1, one[int](t, b,
@@ -80,11 +80,11 @@ func TestPrerequisitesBeginInGroups(t *testing.T) {
 		told = append(told, fmt.Sprintf("%t %s", l.Granted, l.Reason))
 	}
 	require.Equal(t, []string{"true ", "true ", "false in flight", "true ", "false pause"}, told)
-	require.Equal(t, page.CrawlID, leases[1].CrawlID)
+	require.Equal(t, page.AttemptID, leases[1].AttemptID)
 	require.Equal(t, []string{"http://first.example/robots.txt robots", "http://last.example/robots.txt robots"},
 		column[string](t, b, `SELECT p.url || ' ' || c.kind FROM page_crawls c JOIN pages p ON p.id = c.page_id
 			WHERE c.prerequisite AND c.locked_at IS NOT NULL AND p.url = c.url AND c.run_id = $1 ORDER BY 1`, b.run.ID))
-	require.Equal(t, leases[3].CrawlID, one[int64](t, b, "SELECT id FROM page_crawls WHERE prerequisite AND domain = 'first.example'"))
+	require.Equal(t, leases[3].AttemptID, one[int64](t, b, "SELECT id FROM page_crawls WHERE prerequisite AND domain = 'first.example'"))
 	require.Equal(t, []string{"domain:busy.example", "domain:first.example", "domain:last.example", "domain:page.example"},
 		column[string](t, b, "SELECT key FROM politeness_slots WHERE holder IS NOT NULL ORDER BY 1"))
 	require.Equal(t, []string{"busy.example 1", "first.example 0", "last.example 0", "page.example 1", "paused.example 0"},
@@ -121,12 +121,12 @@ func TestBeginInGroupsOnSharedAddresses(t *testing.T) {
 		b.seed(t, "https://"+domain+"/1")
 		starts = append(starts, startOf(b.next(t, domain), domain, d.address))
 	}
-	starts[3].CrawlID = 0 // is not pending
+	starts[3].AttemptID = 0 // is not pending
 	leases, errs := b.BeginTogether(t.Context(), starts...)
 	for i := range leases {
 		require.NoError(t, errs[i])
 	}
-	require.Equal(t, crawl.Lease{Granted: true, CrawlID: starts[0].CrawlID}, leases[0])
+	require.Equal(t, crawl.Lease{Granted: true, AttemptID: starts[0].AttemptID}, leases[0])
 	delay := time.Duration(starts[0].Shared[0].Delay)
 	for i, l := range leases[1:3] {
 		require.False(t, l.Granted)

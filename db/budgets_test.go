@@ -25,7 +25,7 @@ func TestRunBudget(t *testing.T) {
 		for i := range nexts {
 			b.seed(t, "https://"+name(i)+"/")
 			nexts[i] = b.next(t, name(i))
-			require.NotZero(t, nexts[i].CrawlID)
+			require.NotZero(t, nexts[i].AttemptID)
 		}
 		var granted, stale atomic.Int64
 		together(t, domains, func(i int) error {
@@ -46,7 +46,7 @@ func TestRunBudget(t *testing.T) {
 		require.EqualValues(t, 7, one[int64](t, b, "SELECT sum(pages_started)::bigint FROM run_domains WHERE run_id = $1", b.run.ID))
 		for i := range nexts {
 			n := b.next(t, name(i))
-			require.Zero(t, n.CrawlID, "nothing is due when the budget is spent")
+			require.Zero(t, n.AttemptID, "nothing is due when the budget is spent")
 		}
 	})
 
@@ -60,7 +60,7 @@ func TestRunBudget(t *testing.T) {
 			b.finish(t, a)
 		}
 		n := b.next(t, "retries.example")
-		require.Zero(t, n.CrawlID)
+		require.Zero(t, n.AttemptID)
 		require.Negative(t, n.DueIn, "nothing that the budget leaves to wait for")
 	})
 
@@ -70,8 +70,8 @@ func TestRunBudget(t *testing.T) {
 		b.seed(t, "https://late.example/", "https://late.example/2", "https://late.example/3")
 		b.fetch(t, "late.example")
 		b.ensureRun(t, "late", settings.Settings{MaxPages: new(int64(2))})
-		require.NotZero(t, b.next(t, "late.example").CrawlID)
-		require.Zero(t, b.fetch(t, "late.example").CrawlID)
+		require.NotZero(t, b.next(t, "late.example").AttemptID)
+		require.Zero(t, b.fetch(t, "late.example").AttemptID)
 		b.ensureRun(t, "late", settings.Settings{MaxPages: new(int64(settings.Unlimited))})
 		b.fetch(t, "late.example")
 		require.EqualValues(t, 3, b.progress(t).Success)
@@ -82,7 +82,7 @@ func TestRunBudget(t *testing.T) {
 		spent := setupRun(t, "spent", settings.Settings{MaxPages: new(int64(0)), Delay: minutes(50)})
 		b := spent.in(t, "unspent", settings.Settings{Delay: minutes(5)})
 		spent.seed(t, "https://shared.example/")
-		require.Zero(t, b.next(t, "shared.example").CrawlID)
+		require.Zero(t, b.next(t, "shared.example").AttemptID)
 		b.seed(t, "https://shared.example/")
 		n := b.begin(t, "shared.example")
 		require.Equal(t, "unspent", n.Run)
@@ -94,11 +94,11 @@ func TestRunBudget(t *testing.T) {
 		b := setupRun(t, "refund", settings.Settings{MaxPages: new(int64(1)), MaxPagesPerDomain: new(int64(1))})
 		b.seed(t, "https://refund.example/", "https://refund.example/2")
 		n := b.begin(t, "refund.example")
-		require.NoError(t, b.Abandon(t.Context(), startOf(n, "refund.example", ""), n.CrawlID, 0, false, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, "refund.example", ""), n.AttemptID, 0, false, "no route"))
 		again := b.begin(t, "refund.example")
-		require.Equal(t, n.CrawlID, again.CrawlID)
+		require.Equal(t, n.AttemptID, again.AttemptID)
 		require.Equal(t, 1, again.Attempt, "an attempt that was not made does not count")
-		require.Zero(t, b.finish(t, attempted(again, "refund.example")).CrawlID)
+		require.Zero(t, b.finish(t, attempted(again, "refund.example")).AttemptID)
 	})
 }
 
@@ -107,7 +107,7 @@ func TestDomainBudget(t *testing.T) {
 	fetchAll := func(t *testing.T, b *bundle, domain string) int {
 		t.Helper()
 		n := 0
-		for b.next(t, domain).CrawlID != 0 {
+		for b.next(t, domain).AttemptID != 0 {
 			b.fetch(t, domain)
 			n++
 		}
@@ -126,8 +126,8 @@ func TestDomainBudget(t *testing.T) {
 			a.Bytes = bytes
 			return b.finish(t, a)
 		}
-		require.NotZero(t, read(999).CrawlID)
-		require.Zero(t, read(1).CrawlID)
+		require.NotZero(t, read(999).AttemptID)
+		require.Zero(t, read(1).AttemptID)
 	})
 
 	t.Run("BoundsEachDomain", func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestDomainBudget(t *testing.T) {
 		first := b.next(t, domain)
 		b.fetch(t, domain)
 		stale := first
-		stale.CrawlID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = $1", domain)
+		stale.AttemptID = one[int64](t, b, "SELECT max(id) FROM page_crawls WHERE domain = $1", domain)
 		p, err := b.Begin(t.Context(), startOf(stale, domain, address))
 		require.NoError(t, err)
 		require.Equal(t, crawl.Lease{Reason: reasons.Stale}, p)
@@ -195,9 +195,9 @@ func TestBegin(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, stopped)
 		refused(t, b, n, "stopped.example", reasons.Stale)
-		require.Zero(t, b.next(t, "stopped.example").CrawlID)
+		require.Zero(t, b.next(t, "stopped.example").AttemptID)
 		require.NoError(t, b.StartRun(t.Context(), b.run.ID))
-		require.Equal(t, n.CrawlID, b.begin(t, "stopped.example").CrawlID)
+		require.Equal(t, n.AttemptID, b.begin(t, "stopped.example").AttemptID)
 	})
 
 	t.Run("RefusesABlockedDomain", func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestBegin(t *testing.T) {
 		n := b.next(t, "blocked.example")
 		b.stop(t, "blocked.example", "asked to")
 		refused(t, b, n, "blocked.example", "stop")
-		require.Zero(t, b.next(t, "blocked.example").CrawlID)
+		require.Zero(t, b.next(t, "blocked.example").AttemptID)
 	})
 
 	t.Run("LetsOneOfManyHaveThePage", func(t *testing.T) {

@@ -108,16 +108,16 @@ func (s *Store) CheckOpen(ctx context.Context, domains []string) ([]Discrepancy,
 }
 
 // RepairOpen closes such an attempt as one whose worker has died, unless a worker makes it now.
-func (s *Store) RepairOpen(ctx context.Context, domain string, crawlID int64) error {
+func (s *Store) RepairOpen(ctx context.Context, domain string, attemptID int64) error {
 	return s.change(ctx, "close an attempt to "+domain, func(q *dbsqlc.Queries) error {
 		slot, err := orZero(q.SlotLock(ctx, domain))
-		if err != nil || slot.Holder == fmt.Sprintf("crawl:%d", crawlID) && !slot.Free {
+		if err != nil || slot.Holder == fmt.Sprintf("crawl:%d", attemptID) && !slot.Free {
 			return err
 		}
-		if err := q.RepairOpen(ctx, crawlID); err != nil {
+		if err := q.RepairOpen(ctx, attemptID); err != nil {
 			return err
 		}
-		if err := q.SlotClearHolder(ctx, dbsqlc.SlotClearHolderParams{Domain: domain, ID: crawlID}); err != nil {
+		if err := q.SlotClearHolder(ctx, dbsqlc.SlotClearHolderParams{Domain: domain, ID: attemptID}); err != nil {
 			return err
 		}
 		return q.RepairDue(ctx, []string{domain})

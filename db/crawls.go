@@ -34,9 +34,9 @@ func (s *Store) PageFacts(ctx context.Context, domain, url string) (crawl.Facts,
 // slots close for their delays; with a delay of 0 all are free at once. unreachable is set if the
 // domain could not be reached for an unknown reason.
 func (s *Store) Abandon(
-	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, unreachable bool, reason string,
+	ctx context.Context, start crawl.Start, attemptID int64, delay time.Duration, unreachable bool, reason string,
 ) error {
-	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{CrawlID: crawlID, Error: reason, DelayMs: ms(delay), Unreachable: unreachable})
+	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{AttemptID: attemptID, Error: reason, DelayMs: ms(delay), Unreachable: unreachable})
 }
 
 func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.AttemptUndoParams) error {
@@ -44,22 +44,22 @@ func (s *Store) abandon(ctx context.Context, start crawl.Start, p dbsqlc.Attempt
 	for _, slot := range start.Shared {
 		p.Shared, p.SharedDelayMs = append(p.Shared, slot.Key), append(p.SharedDelayMs, min(slot.Delay.Count(), p.DelayMs))
 	}
-	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.CrawlID, 10), func() error { return s.q.AttemptUndo(ctx, p) })
+	return retry(ctx, "abandon crawl "+strconv.FormatInt(p.AttemptID, 10), func() error { return s.q.AttemptUndo(ctx, p) })
 }
 
 // ExtendLease extends an attempt's lease of its domain from now on, unless the attempt has lost it.
-func (s *Store) ExtendLease(ctx context.Context, domain string, crawlID int64, hold time.Duration) error {
-	op := "extend the lease of crawl " + strconv.FormatInt(crawlID, 10)
-	return translate(op, s.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{Domain: domain, CrawlID: crawlID, HoldMs: ms(hold)}))
+func (s *Store) ExtendLease(ctx context.Context, domain string, attemptID int64, hold time.Duration) error {
+	op := "extend the lease of crawl " + strconv.FormatInt(attemptID, 10)
+	return translate(op, s.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{Domain: domain, AttemptID: attemptID, HoldMs: ms(hold)}))
 }
 
 // Withdraw is Abandon for an attempt that had a connection to the site. Its row stays for audits,
 // but counts for nothing. robots is the version of the robots.txt that allowed it.
 func (s *Store) Withdraw(
-	ctx context.Context, start crawl.Start, crawlID int64, delay time.Duration, unreachable bool, reason string, robots int64,
+	ctx context.Context, start crawl.Start, attemptID int64, delay time.Duration, unreachable bool, reason string, robots int64,
 ) error {
 	return s.abandon(ctx, start, dbsqlc.AttemptUndoParams{
-		CrawlID: crawlID, Error: reason, DelayMs: ms(delay), Unreachable: unreachable, RobotsVersion: &robots,
+		AttemptID: attemptID, Error: reason, DelayMs: ms(delay), Unreachable: unreachable, RobotsVersion: &robots,
 	})
 }
 

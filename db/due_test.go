@@ -210,7 +210,7 @@ func TestEndOfADomainThatIsClosed(t *testing.T) {
 		require.NoError(t, b.LiftControls(t.Context(), domain, "tester", crawl.ControlPause))
 		require.Equal(t, []string{domain}, b.claim(t, 10))
 		b.expire(t, "domain:"+domain)
-		require.NotZero(t, b.next(t, domain).CrawlID)
+		require.NotZero(t, b.next(t, domain).AttemptID)
 		require.EqualValues(t, 1, b.progress(t).Failed, "then it is closed")
 	})
 
@@ -256,7 +256,7 @@ func TestNoWakeIsLost(t *testing.T) {
 		n := b.next(t, domainA)
 		a := attempted(n, domainA)
 		a.Requested, a.StatusCode, a.Outcome = false, 0, crawl.OutcomeBlockedRobots
-		require.Zero(t, b.finish(t, a).CrawlID)
+		require.Zero(t, b.finish(t, a).AttemptID)
 		b.raceWith(t, finishing(t), func() error {
 			_, err := b.SaveRobots(t.Context(), crawl.Robots{
 				Origin: "https://a.example", Domain: domainA, Verdict: crawl.RobotsAllowAll, Lifetime: crawl.Millis(time.Hour),
@@ -267,6 +267,6 @@ func TestNoWakeIsLost(t *testing.T) {
 		require.Equal(t, []string{domainA}, b.claim(t, 10))
 		again := b.next(t, domainA)
 		require.Equal(t, n.URL, again.URL)
-		require.NotEqual(t, n.CrawlID, again.CrawlID)
+		require.NotEqual(t, n.AttemptID, again.AttemptID)
 	})
 }

@@ -41,7 +41,7 @@ func TestRecord(t *testing.T) {
 		require.WithinRange(t, c.CompletedAt, before, b.clock(t))
 		require.True(t, page.FetchedAt.Equal(c.CompletedAt))
 		require.Equal(t, report.Attempt{
-			ID: n.CrawlID, Kind: kinds.Page, Run: "success", Outcome: crawl.OutcomeSuccess, StatusCode: 203, Bytes: 1234,
+			ID: n.AttemptID, Kind: kinds.Page, Run: "success", Outcome: crawl.OutcomeSuccess, StatusCode: 203, Bytes: 1234,
 			ContentType: "text/html", IP: address, Duration: settings.Duration(56 * time.Millisecond),
 			ScheduledFor: c.ScheduledFor, CompletedAt: c.CompletedAt,
 		}, c)
@@ -55,7 +55,7 @@ func TestRecord(t *testing.T) {
 		a := attempted(b.begin(t, "gone.example"), "gone.example")
 		a.Outcome, a.StatusCode, a.Error = crawl.OutcomeBlocked4xx, 404, "not there"
 		n := b.finish(t, a)
-		require.Zero(t, n.CrawlID)
+		require.Zero(t, n.AttemptID)
 		require.Negative(t, n.DueIn, "nothing is pending")
 		page := b.page(t, "https://gone.example/")
 		require.Equal(t, "failed", page.Status)
@@ -76,18 +76,18 @@ func TestRecord(t *testing.T) {
 		a := attempted(first, "again.example")
 		a.Outcome, a.StatusCode, a.RetryIn = crawl.OutcomeBlocked5xx, 503, new(crawl.Millis(20*time.Minute))
 		n := b.finish(t, a)
-		require.Zero(t, n.CrawlID)
+		require.Zero(t, n.AttemptID)
 		require.InDelta(t, 20*time.Minute, n.DueIn, float64(5*time.Minute))
 		page := b.page(t, "https://again.example/")
 		require.Equal(t, "discovered", page.Status)
 		require.Len(t, page.Crawls, 2)
 		require.Empty(t, page.Crawls[0].Outcome)
 		require.Equal(t, 20*time.Minute, page.Crawls[0].ScheduledFor.Sub(page.Crawls[1].CompletedAt))
-		require.Equal(t, first.CrawlID, one[int64](t, b, "SELECT previous_id FROM page_crawls WHERE id = $1", page.Crawls[0].ID))
+		require.Equal(t, first.AttemptID, one[int64](t, b, "SELECT previous_id FROM page_crawls WHERE id = $1", page.Crawls[0].ID))
 
 		b.makeDue(t)
 		second := b.next(t, "again.example")
-		require.Equal(t, page.Crawls[0].ID, second.CrawlID)
+		require.Equal(t, page.Crawls[0].ID, second.AttemptID)
 		require.Equal(t, 1, first.Attempt)
 		require.Equal(t, 2, second.Attempt)
 		b.finish(t, attempted(b.begin(t, "again.example"), "again.example"))
@@ -104,7 +104,7 @@ func TestRecord(t *testing.T) {
 		a.Requested, a.StatusCode, a.Outcome, a.Error = false, 0, crawl.OutcomeBlockedRobots, "disallowed"
 		a.Delay = crawl.Millis(longHold)
 		n = b.finish(t, a)
-		require.NotZero(t, n.CrawlID, "it must not count against the budget")
+		require.NotZero(t, n.AttemptID, "it must not count against the budget")
 		require.Zero(t, n.SlotWait, "nor close the slot")
 		require.Equal(t, report.Totals{BlockedRobots: 1}, b.progress(t).Totals)
 		require.Equal(t, "failed", b.page(t, "https://robots.example/no").Status)
@@ -152,7 +152,7 @@ func TestRecordMovesTheSlot(t *testing.T) {
 	a.EndedAt = time.Now().Add(-30 * time.Second) // it took a while to record
 	ended := b.clock(t).Add(-30 * time.Second)
 	n = b.finish(t, a)
-	require.NotZero(t, n.CrawlID)
+	require.NotZero(t, n.AttemptID)
 	require.Equal(t, reasons.RetryAfter, n.SlotReason)
 	require.LessOrEqual(t, n.SlotWait, 30*time.Second)
 	require.Greater(t, n.SlotWait, 10*time.Second)
@@ -213,7 +213,7 @@ func TestRecordHappensOnce(t *testing.T) {
 		zombie.Page.Signals.Title, zombie.Delay, zombie.RetryIn = "late", crawl.Millis(9*time.Hour), new(crawl.Millis(0))
 		b.expire(t, "domain:a.example")
 		heir := b.begin(t, domainA)
-		require.NotEqual(t, zombie.CrawlID, heir.CrawlID)
+		require.NotEqual(t, zombie.AttemptID, heir.AttemptID)
 
 		before := b.snapshot(t)
 		rec, err := b.Record(t.Context(), zombie)

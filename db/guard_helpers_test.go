@@ -21,8 +21,8 @@ type view struct {
 	crawl.Facts
 	decide.Pace
 
-	// CrawlID is 0 if nothing is due that may be requested.
-	CrawlID int64
+	// AttemptID is 0 if nothing is due that may be requested.
+	AttemptID int64
 	Run     string
 	URL     string
 	Origin  string
@@ -43,7 +43,7 @@ func viewOf(f crawl.Facts) view {
 	}
 	if d := decide.Decide(decide.Facts{Facts: f}, f.Now); d.Crawl != nil {
 		v.picked = d.Run
-		v.CrawlID, v.Run, v.URL, v.Origin = d.Crawl.ID, d.Run.Name, d.Crawl.URL, d.Crawl.Origin
+		v.AttemptID, v.Run, v.URL, v.Origin = d.Crawl.ID, d.Run.Name, d.Crawl.URL, d.Crawl.Origin
 		v.Attempt = d.Crawl.Attempt
 	}
 	for _, r := range f.Runs {
@@ -82,7 +82,7 @@ func subnet(ip string) string { return politeness.Subnet(netip.MustParseAddr(ip)
 // startOf asks for the lease of what is next; ip may be empty.
 func startOf(n view, domain, ip string) crawl.Start {
 	s := crawl.Start{
-		CrawlID: n.CrawlID, RunID: n.picked.ID, Domain: domain, Origin: n.Origin, URL: n.URL, Kind: n.picked.Crawl.Kind,
+		AttemptID: n.AttemptID, RunID: n.picked.ID, Domain: domain, Origin: n.Origin, URL: n.URL, Kind: n.picked.Crawl.Kind,
 		RetryPriority: retryPriority(*n.picked), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
 		SlotHold: crawl.Millis(longHold), MaxDuration: crawl.Millis(longHold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	}
@@ -101,10 +101,10 @@ func (b *bundle) begin(t *testing.T, domain string) view {
 func (b *bundle) beginAt(t *testing.T, domain, ip string) view {
 	t.Helper()
 	n := b.next(t, domain)
-	require.NotZero(t, n.CrawlID, "nothing is due on %s", domain)
+	require.NotZero(t, n.AttemptID, "nothing is due on %s", domain)
 	l, err := b.Begin(t.Context(), startOf(n, domain, ip))
 	require.NoError(t, err)
-	require.Equal(t, crawl.Lease{Granted: true, CrawlID: n.CrawlID}, l, domain)
+	require.Equal(t, crawl.Lease{Granted: true, AttemptID: n.AttemptID}, l, domain)
 	return n
 }
 
@@ -112,7 +112,7 @@ func (b *bundle) beginAt(t *testing.T, domain, ip string) view {
 func attempted(n view, domain string, found ...crawl.Link) crawl.Attempt {
 	follow, _ := decide.FollowLinks(*n.picked, *n.picked.Crawl, usage.Usage{})
 	return crawl.Attempt{
-		CrawlID: n.CrawlID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
+		AttemptID: n.AttemptID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
 		EndedAt: time.Now(), Reason: reasons.Delay, Links: found,
 		Page:   &crawl.PageUpdate{Visit: &crawl.VisitUpdate{}, Signals: &crawl.Signals{}},
 		Follow: follow,
@@ -165,7 +165,7 @@ func (b *bundle) prerequisite(domain, ip string, ipDelay, subnetDelay time.Durat
 func (b *bundle) takeSlots(ctx context.Context, s crawl.Start, holder string) (crawl.Lease, error) {
 	l, err := b.Begin(ctx, s)
 	if l.Granted {
-		b.held.Store(s.Domain+" "+holder, l.CrawlID)
+		b.held.Store(s.Domain+" "+holder, l.AttemptID)
 	}
 	return l, err
 }
@@ -198,7 +198,7 @@ func (b *bundle) release(
 	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why reasons.Reason,
 ) error {
 	_, err := b.Record(ctx, settled(crawl.Attempt{
-		CrawlID: b.leased(domain, holder), Domain: domain, Requested: true, IP: ip,
+		AttemptID: b.leased(domain, holder), Domain: domain, Requested: true, IP: ip,
 		Outcome: crawl.OutcomeSuccess, StatusCode: 200, EndedAt: ended,
 		Delay: crawl.Millis(delay), IPDelay: crawl.Millis(ipDelay), Reason: why,
 	}))

@@ -22,11 +22,11 @@ func (s *Store) History(ctx context.Context, domain string, outcome crawl.Outcom
 	}
 	if domain == "" {
 		rows, err := s.q.History(ctx, p)
-		return mapRows(rows, crawlReport), translate("read the history", err)
+		return mapRows(rows, attemptReport), translate("read the history", err)
 	}
 	rows, err := s.q.HistoryOfDomain(ctx, dbsqlc.HistoryOfDomainParams{Domain: domain, Outcome: p.Outcome, Since: p.Since, Max: p.Max})
 	return mapRows(rows, func(r dbsqlc.HistoryOfDomainRow) report.Attempt {
-		return crawlReport(dbsqlc.HistoryRow(r))
+		return attemptReport(dbsqlc.HistoryRow(r))
 	}), translate("read the history of "+domain, err)
 }
 
@@ -43,7 +43,7 @@ func (s *Store) LatestRequests(ctx context.Context, runID int64, limit int) ([]r
 	}), translate("read the latest requests", err)
 }
 
-func crawlReport(r dbsqlc.HistoryRow) report.Attempt {
+func attemptReport(r dbsqlc.HistoryRow) report.Attempt {
 	return report.Attempt{
 		ID: r.ID, URL: r.Url, Domain: r.Domain, Kind: kinds.Kind(r.Kind), Run: r.Run, Outcome: crawl.Outcome(valueOf(r.Outcome)),
 		StatusCode: int16Of(r.StatusCode), Error: valueOf(r.ErrorMessage), Depth: int(r.Depth), Bytes: valueOf(r.Bytes),

@@ -171,7 +171,7 @@ func TestRecordFollowsRedirects(t *testing.T) {
 			redirect(t, b, "chain.example", "https://chain.example/"+strconv.Itoa(i+1))
 		}
 		require.Len(t, b.crawls(t), 21)
-		require.Zero(t, b.next(t, "chain.example").CrawlID)
+		require.Zero(t, b.next(t, "chain.example").AttemptID)
 	})
 
 	t.Run("ALinkStartsTheCountAnew", func(t *testing.T) {

@@ -126,7 +126,7 @@ func TestListedDomains(t *testing.T) {
 		b := setup(t, settings.Settings{})
 		b.seed(t, "https://a.example.com/")
 		n := b.next(t, "a.example.com")
-		require.NotZero(t, n.CrawlID)
+		require.NotZero(t, n.AttemptID)
 		b.list(t, lists.Block, "example.com")
 		for _, s := range []crawl.Start{startOf(n, "a.example.com", address), startOf(n, "a.example.com", "")} {
 			l, err := b.Begin(t.Context(), s)
@@ -165,7 +165,7 @@ func TestListedDomains(t *testing.T) {
 		require.Equal(t, []string{"https://good.example/", "https://start.example/"}, b.crawls(t))
 		require.Len(t, column[int64](t, b, "SELECT to_page_id FROM page_links"), 2)
 		b.unlist(t, lists.Block)
-		_, done, err := b.WidenRun(t.Context(), b.run.ID, func(c crawl.CrawlFacts) *crawl.KnownLinks {
+		_, done, err := b.WidenRun(t.Context(), b.run.ID, func(c crawl.AttemptFacts) *crawl.KnownLinks {
 			return decide.FollowSkipped(crawl.RunFacts{Settings: b.run.Settings}, c)
 		})
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ func TestNext(t *testing.T) {
 		require.Equal(t, crawl.Facts{
 			Now: n.Now, Domain: crawl.DomainFacts{Name: "unknown.example"}, Runs: []crawl.RunFacts{},
 		}, n.Facts)
-		require.Zero(t, n.CrawlID)
+		require.Zero(t, n.AttemptID)
 		require.Negative(t, n.DueIn)
 	})
 
@@ -43,8 +43,8 @@ func TestNext(t *testing.T) {
 			Now: n.Now, Domain: crawl.DomainFacts{Name: "all.example", Status: crawl.DomainPending},
 			Runs: []crawl.RunFacts{{
 				ID: b.run.ID, Name: "all", Settings: set.WithDefaults(), Seed: true,
-				Crawl: &crawl.CrawlFacts{
-					ID: n.CrawlID, URL: "https://all.example:8443/page?q", Kind: kinds.Page,
+				Crawl: &crawl.AttemptFacts{
+					ID: n.AttemptID, URL: "https://all.example:8443/page?q", Kind: kinds.Page,
 					Origin: "https://all.example:8443", Attempt: 1, ScheduledFor: c.ScheduledFor,
 					Patterns: []crawl.PatternFacts{{Pattern: "/page"}, {Pattern: "/page?q"}},
 				},
@@ -115,7 +115,7 @@ func TestNext(t *testing.T) {
 		b.seed(t, "https://slot.example/")
 		require.True(t, b.take(t, "slot.example", "", "robots", 0).Granted)
 		n := b.next(t, "slot.example")
-		require.NotZero(t, n.CrawlID)
+		require.NotZero(t, n.AttemptID)
 		require.Equal(t, reasons.InFlight, n.SlotReason)
 		require.Greater(t, n.SlotWait, longHold/2)
 		require.NoError(t, b.release(t.Context(), "slot.example", "", "robots", time.Now(), time.Minute, 0, reasons.Domain))
@@ -133,7 +133,7 @@ func TestNext(t *testing.T) {
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '2 hours' WHERE domain = 'due.example'")
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour' WHERE url = 'https://due.example/2'")
 		n := b.next(t, "due.example")
-		require.Zero(t, n.CrawlID)
+		require.Zero(t, n.AttemptID)
 		require.LessOrEqual(t, n.DueIn, time.Hour)
 		require.Greater(t, n.DueIn, 50*time.Minute)
 		p := b.progress(t)
@@ -165,12 +165,12 @@ func TestAbandon(t *testing.T) {
 		p, err := b.Begin(t.Context(), start)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
-		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, 0, false, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), start, n.AttemptID, 0, false, "no route"))
 		again := b.next(t, "back.example")
-		require.Equal(t, n.CrawlID, again.CrawlID)
+		require.Equal(t, n.AttemptID, again.AttemptID)
 		require.Zero(t, again.SlotWait)
 		require.True(t, b.take(t, "neighbour.example", address, "n", time.Minute).Granted)
-		require.NoError(t, b.Abandon(t.Context(), start, n.CrawlID, 0, false, "no route"), "twice")
+		require.NoError(t, b.Abandon(t.Context(), start, n.AttemptID, 0, false, "no route"), "twice")
 		require.Zero(t, one[int64](t, b, "SELECT pages_started FROM run_domains WHERE domain = 'back.example'"))
 	})
 
@@ -184,13 +184,13 @@ func TestAbandon(t *testing.T) {
 		p, err := b.Begin(t.Context(), start)
 		require.NoError(t, err)
 		require.True(t, p.Granted)
-		leased := one[time.Time](t, b, "SELECT locked_at FROM page_crawls WHERE id = $1", n.CrawlID)
-		require.NoError(t, b.Withdraw(t.Context(), start, n.CrawlID, time.Minute, true, "the network is down", 7))
-		began := one[time.Time](t, b, "SELECT started_at FROM audit_requests WHERE id = $1", n.CrawlID)
+		leased := one[time.Time](t, b, "SELECT locked_at FROM page_crawls WHERE id = $1", n.AttemptID)
+		require.NoError(t, b.Withdraw(t.Context(), start, n.AttemptID, time.Minute, true, "the network is down", 7))
+		began := one[time.Time](t, b, "SELECT started_at FROM audit_requests WHERE id = $1", n.AttemptID)
 		require.False(t, began.Before(leased), "%s before its lease", leased.Sub(began))
 		again := b.next(t, "noticed.example")
 		require.InDelta(t, time.Minute, again.SlotWait, float64(5*time.Second))
-		require.NotEqual(t, n.CrawlID, again.CrawlID)
+		require.NotEqual(t, n.AttemptID, again.AttemptID)
 		require.Equal(t, 1, again.Attempt, "it counts for nothing")
 		require.Zero(t, one[int64](t, b, "SELECT pages_started FROM run_domains WHERE domain = 'noticed.example'"))
 		require.Equal(t, []string{"undone 60000 7 the network is down"}, column[string](t, b,
@@ -209,7 +209,7 @@ func TestAbandon(t *testing.T) {
 		b.expire(t, "domain:a.example")
 		b.begin(t, domainA)
 		before := b.snapshot(t)
-		require.NoError(t, b.Abandon(t.Context(), startOf(zombie, domainA, ""), zombie.CrawlID, 0, false, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), startOf(zombie, domainA, ""), zombie.AttemptID, 0, false, "no route"))
 		require.Equal(t, before, b.snapshot(t))
 	})
 }

@@ -210,7 +210,7 @@ func TestRobotsPutOff(t *testing.T) {
 			lift(t, b, domain)
 			require.Equal(t, []string{domain}, b.claim(t, 10))
 			n := b.next(t, domain)
-			require.NotZero(t, n.CrawlID)
+			require.NotZero(t, n.AttemptID)
 			require.Equal(t, decide.FetchPrerequisite, decide.Decide(decide.Facts{Facts: n.Facts, Agent: "mosey"}, n.Now).Action)
 		})
 	}
@@ -234,6 +234,6 @@ func TestRobotsPutOff(t *testing.T) {
 			Origin: "https://" + domain, Domain: domain, Agent: "mosey", Verdict: crawl.RobotsAllowAll, Lifetime: crawl.Millis(time.Hour),
 		})
 		require.NoError(t, err)
-		require.NotZero(t, b.next(t, domain).CrawlID)
+		require.NotZero(t, b.next(t, domain).AttemptID)
 	})
 }

@@ -165,7 +165,7 @@ func TestPatternsAreReset(t *testing.T) {
 	require.Equal(t, spent, d.Trap)
 	require.Equal(t, []crawl.Trap{spent}, b.domain(t, domainA).Traps)
 	b.finish(t, crawl.Attempt{
-		CrawlID: d.Crawl.ID, Domain: domainA, Outcome: d.Outcome, Skipped: d.Reason, EndedAt: time.Now(),
+		AttemptID: d.Crawl.ID, Domain: domainA, Outcome: d.Outcome, Skipped: d.Reason, EndedAt: time.Now(),
 		Page: &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence},
 	})
 	require.Nil(t, decide.Pick(b.next(t, domainA).Facts, time.Now().Add(time.Hour)))

@@ -131,7 +131,7 @@ func crawlSite(
 	f, err := store.Next(b.Context(), domain)
 	for page := first; err == nil && page < first+pages; page++ {
 		n := viewOf(f)
-		if n.CrawlID == 0 {
+		if n.AttemptID == 0 {
 			b.Error("nothing is due")
 			return
 		}

@@ -74,7 +74,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 		t.Parallel()
 		b := setup(t, settings.Settings{})
 		l := b.take(t, domainA, "", "robots", 0)
-		bad := robotsRecord(l.CrawlID, domainA, "User-agent: *\n")
+		bad := robotsRecord(l.AttemptID, domainA, "User-agent: *\n")
 		bad.IP, bad.Shared, bad.Robots.Verdict = "", nil, "nonsense"
 		before := b.snapshot(t)
 		_, err := b.Record(t.Context(), bad)
@@ -100,7 +100,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 		b.expire(t, "domain:a.example")
 		require.True(t, b.take(t, domainA, "", "heir", 0).Granted)
 		before := b.snapshot(t)
-		rec, err := b.Record(t.Context(), robotsRecord(zombie.CrawlID, domainA, "User-agent: *\n"))
+		rec, err := b.Record(t.Context(), robotsRecord(zombie.AttemptID, domainA, "User-agent: *\n"))
 		require.NoError(t, err)
 		require.False(t, rec.Closed)
 		require.Equal(t, before, b.snapshot(t))
@@ -127,7 +127,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 		b.seed(t, "https://a.example/")
 		// its robots.txt redirects to another domain
 		l := b.take(t, "b.example", "", "robots", 0)
-		at := robotsRecord(l.CrawlID, domainA, "")
+		at := robotsRecord(l.AttemptID, domainA, "")
 		at.Domain, at.FactsDomain = "b.example", domainA
 		rec, err := b.Record(t.Context(), at)
 		require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestSharedSlotsAreFreeSinceTheRecordedEnd(t *testing.T) {
 	a.IP, a.IPDelay, a.Delay = address, crawl.Millis(time.Second), crawl.Millis(time.Minute)
 	rec, err := b.Record(t.Context(), settled(a))
 	require.NoError(t, err)
-	ended := one[time.Time](t, b, "SELECT completed_at FROM page_crawls WHERE id = $1", a.CrawlID)
+	ended := one[time.Time](t, b, "SELECT completed_at FROM page_crawls WHERE id = $1", a.AttemptID)
 	require.True(t, ended.Equal(rec.Ended))
 	free := one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:' || $1", address)
 	require.True(t, ended.Add(time.Second).Equal(free), "%s after %s", free.Sub(ended), ended)

@@ -55,7 +55,7 @@ func TestSubdomains(t *testing.T) {
 		run, err := b.Run(t.Context(), b.run.Name)
 		require.NoError(t, err)
 		require.True(t, run.Widening)
-		_, _, err = b.WidenRun(t.Context(), run.ID, func(c crawl.CrawlFacts) *crawl.KnownLinks {
+		_, _, err = b.WidenRun(t.Context(), run.ID, func(c crawl.AttemptFacts) *crawl.KnownLinks {
 			return decide.FollowSkipped(crawl.RunFacts{Settings: run.Settings}, c)
 		})
 		require.NoError(t, err)
@@ -78,14 +78,14 @@ func TestRegisteredBudget(t *testing.T) {
 		b.fetch(t, "a.shared.example")
 		b.fetch(t, "shared.example")
 		for _, d := range []string{"a.shared.example", "b.shared.example", "shared.example"} {
-			require.Zero(t, b.next(t, d).CrawlID, "%s: the budget is spent", d)
+			require.Zero(t, b.next(t, d).AttemptID, "%s: the budget is spent", d)
 		}
 		p, err := b.Begin(t.Context(), startOf(late, "b.shared.example", ""))
 		require.NoError(t, err)
 		require.Equal(t, crawl.Lease{Reason: reasons.Stale}, p)
 		require.EqualValues(t, 2, one[int64](t, b, "SELECT pages_started FROM crawl_runs WHERE id = $1", b.run.ID))
 		b.seed(t, "https://elsewhere.example/")
-		require.NotZero(t, b.begin(t, "elsewhere.example").CrawlID, "another registered domain")
+		require.NotZero(t, b.begin(t, "elsewhere.example").AttemptID, "another registered domain")
 	})
 
 	t.Run("SetLateCountsWhatWasDone", func(t *testing.T) {
@@ -100,13 +100,13 @@ func TestRegisteredBudget(t *testing.T) {
 		require.True(t, dom.Runs[0].BudgetSpent, "and is shown so, though nothing was begun since")
 		b.ensureRun(t, "late", settings.Settings{MaxPagesPerRegistered: new(int64(3))})
 		b.fetch(t, "b.late.example")
-		require.Zero(t, b.next(t, "a.late.example").CrawlID)
+		require.Zero(t, b.next(t, "a.late.example").AttemptID)
 		b.ensureRun(t, "late", settings.Settings{MaxPagesPerRegistered: new(int64(settings.Unlimited))})
 		b.fetch(t, "a.late.example")
 		b.seed(t, "https://b.late.example/3", "https://b.late.example/4")
 		b.ensureRun(t, "late", settings.Settings{MaxPagesPerRegistered: new(int64(5))})
 		b.fetch(t, "b.late.example")
-		require.Zero(t, b.next(t, "b.late.example").CrawlID, "what was begun without a budget counts too")
+		require.Zero(t, b.next(t, "b.late.example").AttemptID, "what was begun without a budget counts too")
 	})
 
 	t.Run("IsRefunded", func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRegisteredBudget(t *testing.T) {
 		b := setupRun(t, "refund", settings.Settings{MaxPagesPerRegistered: new(int64(1))})
 		b.seed(t, "https://a.refund.example/")
 		n := b.begin(t, "a.refund.example")
-		require.NoError(t, b.Abandon(t.Context(), startOf(n, "a.refund.example", ""), n.CrawlID, 0, false, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, "a.refund.example", ""), n.AttemptID, 0, false, "no route"))
 		b.fetch(t, "a.refund.example")
 		require.EqualValues(t, 1, one[int64](t, b, "SELECT pages_started FROM run_registered_domains WHERE run_id = $1", b.run.ID))
 	})
@@ -148,7 +148,7 @@ func TestRegisteredSlot(t *testing.T) {
 	require.EqualValues(t, 1, audit.Registered.Requests)
 	b.exec(t, `INSERT INTO page_crawls (page_id, previous_id, domain, run_id, url, kind, completed_at, outcome, duration_ms, delay_ms, registered, registered_delay_ms)
 		SELECT page_id, id, 'b.group.example', run_id, url, kind, completed_at + interval '10 s', outcome, 0, delay_ms, registered, registered_delay_ms
-		FROM page_crawls WHERE id = $1`, n.CrawlID)
+		FROM page_crawls WHERE id = $1`, n.AttemptID)
 	audit, err = b.AuditGaps(t.Context(), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, audit.Registered.Violations)

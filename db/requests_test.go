@@ -14,7 +14,7 @@ import (
 // logged is a request as the history has it.
 type logged struct {
 	Domain, IP, Kind, URL, Reason   string
-	CrawlID, DelayMs, RetryAfterMs  int64
+	AttemptID, DelayMs, RetryAfterMs  int64
 	Lost                            bool
 	Took, SinceEnd                  time.Duration
 	Origin                          string
@@ -31,7 +31,7 @@ func (b *bundle) logged(t *testing.T, domain string) logged {
 			extract(EPOCH FROM clock_timestamp() - a.ended_at)::float8, p.origin,
 			coalesce(c.robots_version, 0), coalesce(a.ip_delay_ms, 0), count(*) OVER ()
 		FROM audit_requests a JOIN page_crawls c USING (id) JOIN pages p ON p.id = c.page_id WHERE a.domain = $1`, domain).
-		Scan(&r.Domain, &r.IP, &r.Kind, &r.URL, &r.Reason, &r.CrawlID, &r.DelayMs, &r.RetryAfterMs, &r.Lost,
+		Scan(&r.Domain, &r.IP, &r.Kind, &r.URL, &r.Reason, &r.AttemptID, &r.DelayMs, &r.RetryAfterMs, &r.Lost,
 			&took, &since, &r.Origin, &r.RobotsVersion, &r.IPDelayMs, &r.Count)
 	require.NoError(t, err)
 	r.Took = time.Duration(took * float64(time.Second)).Round(time.Millisecond)
@@ -58,7 +58,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		require.GreaterOrEqual(t, r.SinceEnd, time.Minute)
 		r.SinceEnd = 0
 		require.Equal(t, logged{
-			Domain: domain, IP: "192.0.2.20", Kind: "page", URL: "https://page.example/", Reason: "retry-after", CrawlID: n.CrawlID,
+			Domain: domain, IP: "192.0.2.20", Kind: "page", URL: "https://page.example/", Reason: "retry-after", AttemptID: n.AttemptID,
 			DelayMs: time.Hour.Milliseconds(), RetryAfterMs: time.Hour.Milliseconds(), IPDelayMs: 1000,
 			Took: 1500 * time.Millisecond, Origin: "https://page.example", RobotsVersion: 17, Count: 1,
 		}, r)
@@ -83,7 +83,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		require.True(t, b.take(t, domain, "", "robots:2", 0).Granted)
 		r := b.logged(t, domain)
 		require.True(t, r.Lost)
-		require.Equal(t, n.CrawlID, r.CrawlID)
+		require.Equal(t, n.AttemptID, r.AttemptID)
 	})
 
 	t.Run("AsLostThoughNobodyAsksAgain", func(t *testing.T) {
@@ -93,10 +93,10 @@ func TestRequestsAreLogged(t *testing.T) {
 		b.seed(t, "https://final.example/")
 		n := b.begin(t, domain)
 		b.expire(t, "domain:"+domain)
-		require.Zero(t, b.next(t, domain).CrawlID)
+		require.Zero(t, b.next(t, domain).AttemptID)
 		r := b.logged(t, domain)
 		require.True(t, r.Lost)
-		require.Equal(t, n.CrawlID, r.CrawlID)
+		require.Equal(t, n.AttemptID, r.AttemptID)
 		require.True(t, b.take(t, domain, "", "robots:5", 0).Granted)
 		b.logged(t, domain)
 	})
@@ -130,7 +130,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		const domain = "none.example"
 		b.seed(t, "https://none.example/")
 		n := b.begin(t, domain)
-		require.NoError(t, b.Abandon(t.Context(), startOf(n, domain, ""), n.CrawlID, 0, false, "no route"))
+		require.NoError(t, b.Abandon(t.Context(), startOf(n, domain, ""), n.AttemptID, 0, false, "no route"))
 		require.True(t, b.take(t, domain, "", "robots:3", 0).Granted)
 		b.giveBack(t, domain, "", "robots:3")
 		require.True(t, b.take(t, domain, "", "robots:4", 0).Granted, "the slot is free at once")

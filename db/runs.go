@@ -51,7 +51,7 @@ const (
 // WidenRun adds to a run the linked pages of some of its pages, as follow says for each crawl, and
 // stores its progress. It returns the number of new pages, and whether all pages are done.
 func (s *Store) WidenRun(
-	ctx context.Context, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
+	ctx context.Context, id int64, follow func(crawl.AttemptFacts) *crawl.KnownLinks,
 ) (added int, done bool, err error) {
 	err = s.change(ctx, "widen a run", func(q *dbsqlc.Queries) (err error) {
 		added, done, err = s.widenFrom(ctx, q, id, follow)
@@ -68,7 +68,7 @@ type reach struct {
 }
 
 func (s *Store) widenFrom(
-	ctx context.Context, q *dbsqlc.Queries, id int64, follow func(crawl.CrawlFacts) *crawl.KnownLinks,
+	ctx context.Context, q *dbsqlc.Queries, id int64, follow func(crawl.AttemptFacts) *crawl.KnownLinks,
 ) (added int, done bool, err error) {
 	stored, err := q.RunWidening(ctx, id)
 	if err != nil || stored == nil {
@@ -93,7 +93,7 @@ func (s *Store) widenFrom(
 		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.redirects, b.redirects), cmp.Compare(a.kind, b.kind),
 			cmp.Compare(a.usage, b.usage))
 	}) {
-		c := crawl.CrawlFacts{Kind: key.kind, Depth: int(key.depth), Redirects: int(key.redirects), Usage: json.RawMessage(key.usage)}
+		c := crawl.AttemptFacts{Kind: key.kind, Depth: int(key.depth), Redirects: int(key.redirects), Usage: json.RawMessage(key.usage)}
 		links, err := document("known links", follow(c))
 		if err != nil {
 			return 0, false, err

@@ -239,7 +239,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		t.Parallel()
 		b := again(t, "back.example", settings.Settings{})
 		n := b.begin(t, "back.example")
-		require.NoError(t, b.Withdraw(t.Context(), startOf(n, "back.example", ""), n.CrawlID, 0, false, "our fault", 0))
+		require.NoError(t, b.Withdraw(t.Context(), startOf(n, "back.example", ""), n.AttemptID, 0, false, "our fault", 0))
 		b.expire(t, "domain:back.example")
 		require.True(t, b.next(t, "back.example").picked.Crawl.IsRevisit)
 	})

@@ -123,7 +123,7 @@ func (s *Store) OpenSeeds(ctx context.Context, runID, after int64, limit int) ([
 	open := make([]crawl.SeedCrawl, len(rows))
 	for i, r := range rows {
 		open[i].Domain, open[i].Now = r.Domain, r.Now
-		if err := json.Unmarshal(r.Facts, &open[i].CrawlFacts); err != nil {
+		if err := json.Unmarshal(r.Facts, &open[i].AttemptFacts); err != nil {
 			return nil, fmt.Errorf("read seeds: %w", err)
 		}
 	}

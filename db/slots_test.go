@@ -80,11 +80,11 @@ func TestDomainSlot(t *testing.T) {
 		const domain, hold = "kept.example", 300 * time.Millisecond
 		const left = "SELECT extract(epoch FROM free_at - clock_timestamp()) FROM politeness_slots WHERE key = 'domain:kept.example'"
 		p := takeFor(t, b, domain, hold)
-		require.NoError(t, b.ExtendLease(t.Context(), domain, p.CrawlID+1, longHold))
+		require.NoError(t, b.ExtendLease(t.Context(), domain, p.AttemptID+1, longHold))
 		require.LessOrEqual(t, one[float64](t, b, left), hold.Seconds(), "it is another's")
-		require.NoError(t, b.ExtendLease(t.Context(), domain, p.CrawlID, longHold))
+		require.NoError(t, b.ExtendLease(t.Context(), domain, p.AttemptID, longHold))
 		require.Greater(t, one[float64](t, b, left), (longHold / 2).Seconds())
-		require.NoError(t, b.ExtendLease(t.Context(), domain, p.CrawlID, hold))
+		require.NoError(t, b.ExtendLease(t.Context(), domain, p.AttemptID, hold))
 		require.Greater(t, one[float64](t, b, left), (longHold / 2).Seconds(), "its delay is part of it")
 		require.False(t, b.take(t, domain, "", "other", 0).Granted)
 	})
@@ -332,7 +332,7 @@ func TestSubnetSlot(t *testing.T) {
 	require.True(t, take("e.example", "192.0.2.5", 0).Granted, "who does not pace subnets")
 
 	b.finish(t, crawl.Attempt{
-		CrawlID: b.leased("a.example", "a.example"), Domain: "a.example", Requested: true, IP: "192.0.2.1",
+		AttemptID: b.leased("a.example", "a.example"), Domain: "a.example", Requested: true, IP: "192.0.2.1",
 		Outcome: crawl.OutcomeSuccess, StatusCode: 200,
 		EndedAt: time.Now().Add(-time.Hour), IPDelay: crawl.Millis(time.Second), SubnetDelay: crawl.Millis(time.Minute),
 	})

@@ -16,7 +16,7 @@ func (b *bundle) widen(t *testing.T) (added int, done bool) {
 	t.Helper()
 	run, err := b.Run(t.Context(), b.run.Name)
 	require.NoError(t, err)
-	added, done, err = b.WidenRun(t.Context(), run.ID, func(c crawl.CrawlFacts) *crawl.KnownLinks {
+	added, done, err = b.WidenRun(t.Context(), run.ID, func(c crawl.AttemptFacts) *crawl.KnownLinks {
 		return decide.FollowSkipped(crawl.RunFacts{Settings: run.Settings}, c)
 	})
 	require.NoError(t, err)

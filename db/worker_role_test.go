@@ -39,7 +39,7 @@ func crawlAll(t *testing.T, b *bundle) {
 
 	l := b.take(t, domainA, address, "robots", time.Second)
 	require.True(t, l.Granted)
-	rec, err := b.Record(t.Context(), robotsRecord(l.CrawlID, domainA, "User-agent: mosey\nDisallow: /x\n"))
+	rec, err := b.Record(t.Context(), robotsRecord(l.AttemptID, domainA, "User-agent: mosey\nDisallow: /x\n"))
 	require.NoError(t, err)
 	require.True(t, rec.Closed)
 
@@ -55,7 +55,7 @@ func crawlAll(t *testing.T, b *bundle) {
 	require.Zero(t, one[int](t, b, "SELECT count(*)::int FROM page_links"))
 
 	n = b.begin(t, domainA)
-	require.NoError(t, b.Abandon(t.Context(), startOf(n, domainA, ""), n.CrawlID, 0, false, "no route"))
+	require.NoError(t, b.Abandon(t.Context(), startOf(n, domainA, ""), n.AttemptID, 0, false, "no route"))
 	b.begin(t, domainA)
 	b.expire(t, "domain:"+domainA)
 	require.Equal(t, 2, b.next(t, domainA).Attempt)
@@ -78,7 +78,7 @@ func crawlAll(t *testing.T, b *bundle) {
 // robotsRecord is an attempt that has read a robots.txt.
 func robotsRecord(id int64, domain, rules string) crawl.Attempt {
 	return settled(crawl.Attempt{
-		CrawlID: id, Domain: domain, Requested: true, IP: address, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
+		AttemptID: id, Domain: domain, Requested: true, IP: address, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
 		EndedAt: time.Now(), IPDelay: crawl.Millis(time.Millisecond), Reason: reasons.Delay,
 		Robots: &crawl.Robots{
 			Origin: "https://" + domain, Domain: domain, Verdict: crawl.RobotsRules, Rules: rules,

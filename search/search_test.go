@@ -76,7 +76,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 		c := facts.Runs[0].Crawl
 		require.NotNil(t, c)
 		lease, err := l.store.Begin(t.Context(), crawl.Start{
-			CrawlID: c.ID, RunID: l.run.ID, Domain: u.Domain(), Origin: c.Origin, URL: c.URL, Kind: c.Kind,
+			AttemptID: c.ID, RunID: l.run.ID, Domain: u.Domain(), Origin: c.Origin, URL: c.URL, Kind: c.Kind,
 			Shared: []crawl.SharedSlot{}, SlotHold: crawl.Millis(time.Minute), MaxDuration: crawl.Millis(time.Second), ClaimDuration: crawl.Millis(time.Minute),
 		})
 		require.NoError(t, err)
@@ -87,7 +87,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 			visit.Content = crawl.ContentHash{p.content}
 		}
 		at := crawl.Attempt{
-			CrawlID: c.ID, Domain: u.Domain(), Requested: true, Reached: true, EndedAt: time.Now(), Outcome: crawl.OutcomeSuccess,
+			AttemptID: c.ID, Domain: u.Domain(), Requested: true, Reached: true, EndedAt: time.Now(), Outcome: crawl.OutcomeSuccess,
 			StatusCode: 200, Reason: reasons.Delay,
 			Page: &crawl.PageUpdate{
 				Visit: visit, Signals: &p.signals, Language: p.language, Extractor: crawl.ExtractorVersion, NoIndex: p.noindex,

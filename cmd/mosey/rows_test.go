@@ -105,7 +105,7 @@ func (r *rows) begin() int64 {
 	c := facts.Runs[0].Crawl
 	require.NotNil(r.t, c, "nothing is due")
 	lease, err := r.store.Begin(r.t.Context(), crawl.Start{
-		CrawlID: c.ID, RunID: r.run.ID, Domain: aDomain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
+		AttemptID: c.ID, RunID: r.run.ID, Domain: aDomain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
 		Shared: []crawl.SharedSlot{}, SlotHold: crawl.Millis(time.Minute), MaxDuration: crawl.Millis(time.Second), ClaimDuration: crawl.Millis(time.Minute),
 	})
 	require.NoError(r.t, err)
@@ -116,7 +116,7 @@ func (r *rows) begin() int64 {
 // fetched records a request for the page that is first in line.
 func (r *rows) fetched(a crawl.Attempt) *rows {
 	r.t.Helper()
-	a.CrawlID, a.Domain, a.Requested = r.begin(), aDomain, true
+	a.AttemptID, a.Domain, a.Requested = r.begin(), aDomain, true
 	a.EndedAt = time.Now()
 	if a.Outcome == "" {
 		a.Outcome, a.StatusCode = crawl.OutcomeSuccess, 200

@@ -10,7 +10,7 @@ import (
 // ClosingAttempt returns the record of a crawl that ends now, permanently, without a request.
 func ClosingAttempt(d Decision, domain string, now time.Time) crawl.Attempt {
 	attempt := crawl.Attempt{
-		CrawlID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Explanation, EndedAt: now,
+		AttemptID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Explanation, EndedAt: now,
 		URL: d.Crawl.URL, Kind: d.Crawl.Kind, Run: d.Run.Name,
 	}
 	attempt.Recrawl = ScheduleSkippedRevisit(d, now)
@@ -51,7 +51,7 @@ func applyRefusal(d Decision, attempt *crawl.Attempt) {
 
 // RemoveGonePage removes a page from the index, with its links and images. Its next successful
 // fetch is read, even if unchanged. RemoveGonePage ignores images and pages that were never read.
-func RemoveGonePage(c crawl.CrawlFacts, attempt *crawl.Attempt) {
+func RemoveGonePage(c crawl.AttemptFacts, attempt *crawl.Attempt) {
 	if !mayBeIndexed(c) {
 		return
 	}
@@ -65,7 +65,7 @@ func IsGone(attempt crawl.Attempt) bool {
 }
 
 // ForgetContents deletes all contents of a page whose publisher forbids the run's purpose.
-func ForgetContents(c crawl.CrawlFacts, attempt *crawl.Attempt) {
+func ForgetContents(c crawl.AttemptFacts, attempt *crawl.Attempt) {
 	p := attempt.Page
 	p.Signals, p.SimHash, p.Language = &crawl.Signals{}, nil, ""
 	attempt.Index, attempt.Links, attempt.Images = nil, nil, nil
@@ -78,4 +78,4 @@ func ForgetContents(c crawl.CrawlFacts, attempt *crawl.Attempt) {
 }
 
 // mayBeIndexed reports whether a crawl's page may have something in the index.
-func mayBeIndexed(c crawl.CrawlFacts) bool { return !c.Visit.At.IsZero() && !c.Kind.Image() }
+func mayBeIndexed(c crawl.AttemptFacts) bool { return !c.Visit.At.IsZero() && !c.Kind.Image() }

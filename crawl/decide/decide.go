@@ -67,7 +67,7 @@ type Decision struct {
 	Action Action
 	// Run and Crawl are its subject; nil if nothing is due.
 	Run   *crawl.RunFacts
-	Crawl *crawl.CrawlFacts
+	Crawl *crawl.AttemptFacts
 	// Prerequisite is for FetchPrerequisite, and URL for Probe.
 	Prerequisite kinds.Kind
 	URL          string
@@ -110,7 +110,7 @@ func Decide(f Facts, now time.Time) Decision {
 		return idle(f.Facts, now, d)
 	}
 	d.Run, d.Crawl = run, run.Crawl
-	d = decideCrawl(f, now, d)
+	d = decideAttempt(f, now, d)
 	if d.Action == Wait && d.Reason == reasons.Window && d.Until.Sub(now) > maxIdleWait(d.Pace) {
 		d.Action = Finish
 	}
@@ -140,7 +140,7 @@ func Crawl(f Facts, now time.Time) Decision {
 		d.Action, d.Until, d.Reason = Wait, c.ScheduledFor, reasons.Scheduled
 		d.Explanation = "the page is not due yet"
 	default:
-		return decideCrawl(f, now, d)
+		return decideAttempt(f, now, d)
 	}
 	return d
 }
@@ -219,7 +219,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	return d
 }
 
-func decideCrawl(f Facts, now time.Time, d Decision) Decision {
+func decideAttempt(f Facts, now time.Time, d Decision) Decision {
 	if skipPage(now, &d) || skipSchemeless(now, &d) || skipExtraPort(f, &d) {
 		return d
 	}
@@ -256,7 +256,7 @@ func decideCrawl(f Facts, now time.Time, d Decision) Decision {
 
 // probeURL returns the page that best tests the origin: a page that has worked, else the front
 // page, else the crawl's own. An image host often refuses its front page.
-func probeURL(f Facts, c crawl.CrawlFacts) string {
+func probeURL(f Facts, c crawl.AttemptFacts) string {
 	front := c.Origin + "/"
 	switch {
 	case c.LastReachableURL != "" && f.Ruling.LastReachableAllowed:
@@ -314,7 +314,7 @@ func skipPage(now time.Time, d *Decision) bool {
 }
 
 // minRefetch returns the minimum age of a run's last fetch of this kind.
-func minRefetch(run crawl.RunFacts, c crawl.CrawlFacts) time.Duration {
+func minRefetch(run crawl.RunFacts, c crawl.AttemptFacts) time.Duration {
 	switch {
 	case lacksImages(run, c):
 		return 0 // the run needs more than was fetched

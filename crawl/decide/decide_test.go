@@ -32,7 +32,7 @@ func facts(change ...func(*decide.Facts)) decide.Facts {
 			Domain: crawl.DomainFacts{Name: "example.org", Status: crawl.DomainActive},
 			Runs: []crawl.RunFacts{{
 				ID: runID, Name: "small-web", Settings: settings.Settings{}.WithDefaults(), Seed: true,
-				Crawl: &crawl.CrawlFacts{
+				Crawl: &crawl.AttemptFacts{
 					ID: 1, URL: "https://example.org/a", Kind: kinds.Page, Origin: "https://example.org", Attempt: 1, Depth: 1,
 					ScheduledFor: now.Add(-time.Minute),
 					Robots: &crawl.RobotsFacts{
@@ -49,7 +49,7 @@ func facts(change ...func(*decide.Facts)) decide.Facts {
 }
 
 func run(f *decide.Facts) *crawl.RunFacts             { return &f.Runs[0] }
-func page(f *decide.Facts) *crawl.CrawlFacts          { return f.Runs[0].Crawl }
+func page(f *decide.Facts) *crawl.AttemptFacts          { return f.Runs[0].Crawl }
 func decideRobots(f *decide.Facts) *crawl.RobotsFacts { return page(f).Robots }
 
 func control(kind crawl.ControlType, value string, until time.Time) crawl.Control {

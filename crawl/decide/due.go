@@ -36,7 +36,7 @@ const (
 )
 
 // priorityClass ranks the crawls of several runs; a lower class is requested sooner.
-func priorityClass(c crawl.CrawlFacts) int {
+func priorityClass(c crawl.AttemptFacts) int {
 	switch {
 	case c.Priority >= operatorPriority:
 		return 0
@@ -77,7 +77,7 @@ const retryPriorityOffset = 10_000
 
 // RetryPriority returns the priority of a retry: after all first attempts, so that it delays no
 // others.
-func RetryPriority(c crawl.CrawlFacts) int {
+func RetryPriority(c crawl.AttemptFacts) int {
 	if fixed := c.Kind.Traits().Priority; fixed != 0 {
 		return fixed - 1
 	}
@@ -88,7 +88,7 @@ func RetryPriority(c crawl.CrawlFacts) int {
 }
 
 // LastAttempt reports whether a failure of this attempt is final.
-func LastAttempt(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+func LastAttempt(run crawl.RunFacts, c crawl.AttemptFacts) bool {
 	return c.Attempt >= *run.Settings.MaxAttempts
 }
 

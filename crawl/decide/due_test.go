@@ -103,11 +103,11 @@ func TestFollowByUsage(t *testing.T) {
 
 func TestRetriesComeAfterFreshPages(t *testing.T) {
 	t.Parallel()
-	first := crawl.CrawlFacts{Priority: 0}
-	again := crawl.CrawlFacts{Priority: decide.RetryPriority(first)}
+	first := crawl.AttemptFacts{Priority: 0}
+	again := crawl.AttemptFacts{Priority: decide.RetryPriority(first)}
 	require.Less(t, again.Priority, -1000, "deep pages come first, too")
 	require.Equal(t, again.Priority, decide.RetryPriority(again), "the next try waits no longer")
-	deepest := crawl.CrawlFacts{Priority: -32767}
+	deepest := crawl.AttemptFacts{Priority: -32767}
 	require.GreaterOrEqual(t, decide.RetryPriority(deepest), -32768, "it is a smallint")
 }
 

@@ -8,7 +8,7 @@ import (
 
 // ChargePage charges a page to its patterns, by its text and its canonical URL, if any. It returns
 // nil for a page without patterns, or with news at an earlier visit.
-func ChargePage(c crawl.CrawlFacts, u urls.URL, text *traps.PageText, canonical string) *crawl.Charge {
+func ChargePage(c crawl.AttemptFacts, u urls.URL, text *traps.PageText, canonical string) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil {
 		return nil
@@ -33,7 +33,7 @@ func ChargePage(c crawl.CrawlFacts, u urls.URL, text *traps.PageText, canonical 
 
 // ChargeRedirect charges a redirecting page, judged with its target. It returns nil for equal
 // addresses.
-func ChargeRedirect(c crawl.CrawlFacts, u, target urls.URL) *crawl.Charge {
+func ChargeRedirect(c crawl.AttemptFacts, u, target urls.URL) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil || urls.SameAddress(u, target) {
 		return nil
@@ -43,7 +43,7 @@ func ChargeRedirect(c crawl.CrawlFacts, u, target urls.URL) *crawl.Charge {
 }
 
 // ChargeUnchanged charges a page that has not changed.
-func ChargeUnchanged(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
+func ChargeUnchanged(c crawl.AttemptFacts, u urls.URL) *crawl.Charge {
 	charge := chargeOf(c, u)
 	if charge == nil || c.Visit.At.IsZero() {
 		return nil
@@ -52,7 +52,7 @@ func ChargeUnchanged(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
 	return charge
 }
 
-func chargeOf(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
+func chargeOf(c crawl.AttemptFacts, u urls.URL) *crawl.Charge {
 	patterns := traps.Patterns(u)
 	if len(patterns) == 0 || hadNewContent(c) {
 		return nil
@@ -61,9 +61,9 @@ func chargeOf(c crawl.CrawlFacts, u urls.URL) *crawl.Charge {
 }
 
 // hadNewContent reports whether a page brought news at an earlier visit.
-func hadNewContent(c crawl.CrawlFacts) bool { return !c.Visit.At.IsZero() && !c.Duplicate }
+func hadNewContent(c crawl.AttemptFacts) bool { return !c.Visit.At.IsZero() && !c.Duplicate }
 
-func memoryOf(c crawl.CrawlFacts, pattern string) traps.Memory {
+func memoryOf(c crawl.AttemptFacts, pattern string) traps.Memory {
 	for _, p := range c.Patterns {
 		if p.Pattern == pattern {
 			return traps.DecodeMemory(p.Shared, p.Fingerprints)

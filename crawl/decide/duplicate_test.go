@@ -27,17 +27,17 @@ func TestChargePage(t *testing.T) {
 	u := parse(t, "https://a.example/p/1?sort=price&n=7")
 	patterns := []string{"/p/N", "/p/N?n&sort", "/p/N?n&sort=price"}
 	text := strings.Repeat("some words that are told ", 10)
-	charge := func(c crawl.CrawlFacts, title, canonical string) *crawl.Charge {
+	charge := func(c crawl.AttemptFacts, title, canonical string) *crawl.Charge {
 		return decide.ChargePage(c, u, traps.Read(u, title, text), canonical)
 	}
 
-	first := charge(crawl.CrawlFacts{}, "A title", "")
+	first := charge(crawl.AttemptFacts{}, "A title", "")
 	require.Equal(t, patterns, first.Patterns)
 	require.False(t, first.Duplicate)
 	require.NotEmpty(t, first.Shared)
 	require.NotEmpty(t, first.Fingerprints)
 
-	known := crawl.CrawlFacts{Patterns: []crawl.PatternFacts{
+	known := crawl.AttemptFacts{Patterns: []crawl.PatternFacts{
 		{Pattern: patterns[0], Shared: first.Shared, Fingerprints: first.Fingerprints}, {Pattern: patterns[1]},
 	}}
 	require.Equal(t, &crawl.Charge{Patterns: patterns, Duplicate: true}, charge(known, "A title", ""), "the same again")
@@ -47,17 +47,17 @@ func TestChargePage(t *testing.T) {
 	require.False(t, charge(known, "A title", own).Copy, "it names itself")
 	require.False(t, charge(known, "A title", "https://b.example/").Copy, "of another domain")
 	require.Equal(t, &crawl.Charge{Patterns: patterns, Duplicate: true, Copy: true}, charge(known, "A title", other))
-	require.True(t, charge(crawl.CrawlFacts{}, "A title", other).Copy)
+	require.True(t, charge(crawl.AttemptFacts{}, "A title", other).Copy)
 
-	visited := crawl.CrawlFacts{Visit: crawl.Visit{At: time.Now()}}
+	visited := crawl.AttemptFacts{Visit: crawl.Visit{At: time.Now()}}
 	require.Nil(t, charge(visited, "A title", ""), "it was news at its first visit")
 	visited.Duplicate = true
 	require.Equal(t, patterns, charge(visited, "A title", "").Patterns, "it was not")
 	require.Equal(t, &crawl.Charge{Patterns: patterns, Duplicate: true}, decide.ChargeUnchanged(visited, u))
-	require.Nil(t, decide.ChargeUnchanged(crawl.CrawlFacts{}, u))
+	require.Nil(t, decide.ChargeUnchanged(crawl.AttemptFacts{}, u))
 
 	words := parse(t, "https://a.example/about")
-	require.Nil(t, decide.ChargePage(crawl.CrawlFacts{}, words, traps.Read(words, "", ""), ""), "it has no pattern")
+	require.Nil(t, decide.ChargePage(crawl.AttemptFacts{}, words, traps.Read(words, "", ""), ""), "it has no pattern")
 }
 
 func TestChargeRedirect(t *testing.T) {
@@ -72,7 +72,7 @@ func TestChargeRedirect(t *testing.T) {
 		"http://a.example/p/2":       true,
 		"http://b.example/p/1":       true,
 	} {
-		c := decide.ChargeRedirect(crawl.CrawlFacts{}, u, parse(t, raw))
+		c := decide.ChargeRedirect(crawl.AttemptFacts{}, u, parse(t, raw))
 		require.Equal(t, charged, c != nil, raw)
 		if charged {
 			require.Equal(t, &crawl.Charge{Patterns: []string{"/p/N"}, Redirect: true}, c, raw)
@@ -83,8 +83,8 @@ func TestChargeRedirect(t *testing.T) {
 // What is skipped as a trap and traps.Budget are one law.
 func TestPatternsAreSpentByBudget(t *testing.T) {
 	t.Parallel()
-	c := crawl.CrawlFacts{ID: 1, URL: "https://a.example/p/1", Kind: kinds.Page, Depth: 1, ScheduledFor: now}
-	decided := func(c crawl.CrawlFacts) decide.Decision {
+	c := crawl.AttemptFacts{ID: 1, URL: "https://a.example/p/1", Kind: kinds.Page, Depth: 1, ScheduledFor: now}
+	decided := func(c crawl.AttemptFacts) decide.Decision {
 		facts := crawl.RunFacts{ID: 1, Settings: settings.Settings{}.WithDefaults(), Crawl: &c}
 		return decide.Decide(decide.Facts{Facts: crawl.Facts{Now: now, Runs: []crawl.RunFacts{facts}}}, now)
 	}

@@ -14,7 +14,7 @@ import (
 // FollowLinks returns the Follow for the links of a page, and whether they are stored. They are not
 // stored if the publisher forbids the run's purpose. follow is nil then, and at the run's depth
 // limit.
-func FollowLinks(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
+func FollowLinks(run crawl.RunFacts, c crawl.AttemptFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
 	return followAt(run, c.Depth+1, statement)
 }
 
@@ -30,7 +30,7 @@ func followAt(run crawl.RunFacts, depth int, statement usage.Usage) (follow *cra
 
 // NotFollowed explains why a run does not follow a link to a page; empty if it does.
 func NotFollowed(f report.Finder) string {
-	follow, _ := FollowLinks(f.Run, crawl.CrawlFacts{Depth: f.Depth}, usage.Usage{})
+	follow, _ := FollowLinks(f.Run, crawl.AttemptFacts{Depth: f.Depth}, usage.Usage{})
 	switch {
 	case follow == nil:
 		return fmt.Sprintf("the page is more than %d links from a seed of run %s (--max-depth)", *f.Run.Settings.MaxDepth, f.Run.Name)
@@ -45,7 +45,7 @@ func NotFollowed(f report.Finder) string {
 // FollowRedirect returns the Follow for the target of a redirect. The page's statement on its use
 // does not count, because the target is judged by itself. A seed that has moved to another domain
 // takes its scope along.
-func FollowRedirect(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.Follow {
+func FollowRedirect(run crawl.RunFacts, c crawl.AttemptFacts) *crawl.Follow {
 	if c.Redirects >= *run.Settings.MaxRedirects {
 		return nil
 	}
@@ -71,7 +71,7 @@ func withRunScope(run crawl.RunFacts, follow crawl.Follow) *crawl.Follow {
 
 // FollowAnnounced returns the Follow for the pages of a sitemap or a feed. They have its distance
 // from a seed, however many sitemaps lead to it, and are never seeds.
-func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
+func FollowAnnounced(run crawl.RunFacts, c crawl.AttemptFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
 	return followAt(run, max(c.Depth, 1), statement)
 }
 
@@ -79,7 +79,7 @@ func FollowAnnounced(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usa
 const sitemapNestingMax = 4
 
 // FollowSitemapIndex returns the Follow for the sitemaps in a sitemap index.
-func FollowSitemapIndex(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
+func FollowSitemapIndex(run crawl.RunFacts, c crawl.AttemptFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
 	follow, stored = FollowAnnounced(run, c, statement)
 	if follow == nil || c.Redirects >= sitemapNestingMax || !*run.Settings.Sitemaps {
 		return nil, stored
@@ -89,7 +89,7 @@ func FollowSitemapIndex(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.
 }
 
 // FollowKnown returns the Follows for a page that is not read again, and keeps its links.
-func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usage) *crawl.KnownLinks {
+func FollowKnown(run crawl.RunFacts, c crawl.AttemptFacts, statement usage.Usage) *crawl.KnownLinks {
 	known := &crawl.KnownLinks{Redirect: FollowRedirect(run, c)}
 	if c.Kind.Announces() {
 		known.Link, _ = FollowAnnounced(run, c, statement)
@@ -112,7 +112,7 @@ func FollowKnown(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usage) 
 
 // FollowSkipped is FollowKnown for a page that is not requested, by the publisher's last statement:
 // an unreadable statement may forbid it.
-func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
+func FollowSkipped(run crawl.RunFacts, c crawl.AttemptFacts) *crawl.KnownLinks {
 	statement, readable := StoredUsage(c)
 	known := FollowKnown(run, c, statement)
 	if !readable {
@@ -122,7 +122,7 @@ func FollowSkipped(run crawl.RunFacts, c crawl.CrawlFacts) *crawl.KnownLinks {
 }
 
 // StoredUsage returns the publisher's statement at the last visit, and whether it is readable.
-func StoredUsage(c crawl.CrawlFacts) (statement usage.Usage, readable bool) {
+func StoredUsage(c crawl.AttemptFacts) (statement usage.Usage, readable bool) {
 	if len(c.Usage) == 0 {
 		return statement, true
 	}

@@ -30,7 +30,7 @@ func skipImage(d *Decision) bool {
 
 // FollowImages returns the Follow for a page's images, and whether they are stored. They are not
 // stored if the publisher forbids the run's purpose.
-func FollowImages(run crawl.RunFacts, c crawl.CrawlFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
+func FollowImages(run crawl.RunFacts, c crawl.AttemptFacts, statement usage.Usage) (follow *crawl.Follow, stored bool) {
 	set := run.Settings
 	if allowed, _ := usage.AllowsImages(*set.Purpose, statement); !allowed || !set.TakesImages() {
 		return nil, false

@@ -68,8 +68,8 @@ func TestImagesOutliveTheBudgetOfPages(t *testing.T) {
 
 func TestLastVisitOfWhatIsWanted(t *testing.T) {
 	t.Parallel()
-	visited := func(kind kinds.Kind) crawl.CrawlFacts {
-		return crawl.CrawlFacts{Kind: kind, Extractor: crawl.ExtractorVersion, Visit: crawl.Visit{At: now, ETag: "e"}}
+	visited := func(kind kinds.Kind) crawl.AttemptFacts {
+		return crawl.AttemptFacts{Kind: kind, Extractor: crawl.ExtractorVersion, Visit: crawl.Visit{At: now, ETag: "e"}}
 	}
 	wants := func(images settings.Images, thumbnails bool) crawl.RunFacts {
 		set := settings.Settings{Images: &images, Thumbnails: &thumbnails}.WithDefaults()
@@ -80,7 +80,7 @@ func TestLastVisitOfWhatIsWanted(t *testing.T) {
 	stored.Image, known.Image = &crawl.ImageFacts{Stored: true}, &crawl.ImageFacts{}
 	for name, c := range map[string]struct {
 		run    crawl.RunFacts
-		crawl  crawl.CrawlFacts
+		crawl  crawl.AttemptFacts
 		counts bool
 	}{
 		"PageForAnHTMLCrawl":        {wants(settings.ImagesOff, false), visited(kinds.Page), true},
@@ -105,7 +105,7 @@ func TestFollowImages(t *testing.T) {
 	follow := func(change func(*settings.Settings), said usage.Usage) (*crawl.Follow, bool) {
 		set := settings.Settings{Images: new(settings.ImagesMetadata), MaxDepth: new(0)}.WithDefaults()
 		change(&set)
-		return decide.FollowImages(crawl.RunFacts{Settings: set}, crawl.CrawlFacts{Depth: 2}, said)
+		return decide.FollowImages(crawl.RunFacts{Settings: set}, crawl.AttemptFacts{Depth: 2}, said)
 	}
 	got, stored := follow(func(*settings.Settings) {}, usage.Usage{NoFollow: usage.SourceMetaRobots})
 	require.True(t, stored)

@@ -14,7 +14,7 @@ import (
 // ScheduleRevisit schedules the next request for the page of a finished attempt, and stores its
 // change history. It returns nil for a run that requests no page again.
 func ScheduleRevisit(
-	dom crawl.DomainFacts, run crawl.RunFacts, c crawl.CrawlFacts, attempt crawl.Attempt, now time.Time,
+	dom crawl.DomainFacts, run crawl.RunFacts, c crawl.AttemptFacts, attempt crawl.Attempt, now time.Time,
 ) (*crawl.Recrawl, error) {
 	if !isRecrawled(run, c) {
 		return nil, nil //nolint:nilnil // there is nothing to keep
@@ -81,11 +81,11 @@ func FirstRevisit(history json.RawMessage, fetched time.Time) (time.Time, error)
 	return recrawl.Due(fetched, h, recrawl.Plan{}), nil
 }
 
-func isRecrawled(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+func isRecrawled(run crawl.RunFacts, c crawl.AttemptFacts) bool {
 	return run.Settings.Recrawls() && c.Kind.Traits().IsRecrawled
 }
 
-func visitOf(c crawl.CrawlFacts, attempt crawl.Attempt, now time.Time) recrawl.Visit {
+func visitOf(c crawl.AttemptFacts, attempt crawl.Attempt, now time.Time) recrawl.Visit {
 	v := recrawl.Visit{Result: recrawl.Failed}
 	if !c.Visit.At.IsZero() {
 		v.SinceLast = max(now.Sub(c.Visit.At), time.Millisecond)

@@ -7,7 +7,7 @@ import (
 
 // LastVisit returns the last visit of a page as far as it counts for a run. Only its time counts
 // after an earlier extractor, or if the run needs more: the page is read again, even if unchanged.
-func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
+func LastVisit(run crawl.RunFacts, c crawl.AttemptFacts) crawl.Visit {
 	unread := c.Kind.Image() && c.Image == nil // it was a page, or had a problem
 	if c.Extractor >= crawl.ExtractorVersion && !unread && !lacksImages(run, c) {
 		return c.Visit
@@ -16,7 +16,7 @@ func LastVisit(run crawl.RunFacts, c crawl.CrawlFacts) crawl.Visit {
 }
 
 // lacksImages reports whether the last visit lacks images, or an image's bytes, that a run needs.
-func lacksImages(run crawl.RunFacts, c crawl.CrawlFacts) bool {
+func lacksImages(run crawl.RunFacts, c crawl.AttemptFacts) bool {
 	set := run.Settings
 	switch {
 	case c.Visit.At.IsZero() || !set.TakesImages():

@@ -15,15 +15,15 @@ SELECT
     a.granted::boolean AS granted,
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason,
-    a.crawl_id::bigint AS crawl_id
+    a.attempt_id::bigint AS attempt_id
 FROM attempt_begin($1::jsonb) AS a
 `
 
 type AttemptBeginRow struct {
-	Granted bool
-	WaitMs  int64
-	Reason  string
-	CrawlID int64
+	Granted   bool
+	WaitMs    int64
+	Reason    string
+	AttemptID int64
 }
 
 func (q *Queries) AttemptBegin(ctx context.Context, start []byte) (AttemptBeginRow, error) {
@@ -33,7 +33,7 @@ func (q *Queries) AttemptBegin(ctx context.Context, start []byte) (AttemptBeginR
 		&i.Granted,
 		&i.WaitMs,
 		&i.Reason,
-		&i.CrawlID,
+		&i.AttemptID,
 	)
 	return i, err
 }
@@ -44,13 +44,13 @@ WHERE key = 'domain:' || $2::text AND holder = 'crawl:' || $3::bigint
 `
 
 type AttemptExtendLeaseParams struct {
-	HoldMs  int64
-	Domain  string
-	CrawlID int64
+	HoldMs    int64
+	Domain    string
+	AttemptID int64
 }
 
 func (q *Queries) AttemptExtendLease(ctx context.Context, arg AttemptExtendLeaseParams) error {
-	_, err := q.db.Exec(ctx, attemptExtendLease, arg.HoldMs, arg.Domain, arg.CrawlID)
+	_, err := q.db.Exec(ctx, attemptExtendLease, arg.HoldMs, arg.Domain, arg.AttemptID)
 	return err
 }
 
@@ -62,7 +62,7 @@ SELECT attempt_undo(
 `
 
 type AttemptUndoParams struct {
-	CrawlID       int64
+	AttemptID     int64
 	Domain        string
 	Shared        []string
 	Error         string
@@ -74,7 +74,7 @@ type AttemptUndoParams struct {
 
 func (q *Queries) AttemptUndo(ctx context.Context, arg AttemptUndoParams) error {
 	_, err := q.db.Exec(ctx, attemptUndo,
-		arg.CrawlID,
+		arg.AttemptID,
 		arg.Domain,
 		arg.Shared,
 		arg.Error,
@@ -92,16 +92,16 @@ SELECT
     a.granted::boolean AS granted,
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason,
-    a.crawl_id::bigint AS crawl_id
+    a.attempt_id::bigint AS attempt_id
 FROM attempts_begin($1::jsonb) AS a
 `
 
 type AttemptsBeginRow struct {
-	N       int32
-	Granted bool
-	WaitMs  int64
-	Reason  string
-	CrawlID int64
+	N         int32
+	Granted   bool
+	WaitMs    int64
+	Reason    string
+	AttemptID int64
 }
 
 func (q *Queries) AttemptsBegin(ctx context.Context, starts []byte) ([]AttemptsBeginRow, error) {
@@ -118,7 +118,7 @@ func (q *Queries) AttemptsBegin(ctx context.Context, starts []byte) ([]AttemptsB
 			&i.Granted,
 			&i.WaitMs,
 			&i.Reason,
-			&i.CrawlID,
+			&i.AttemptID,
 		); err != nil {
 			return nil, err
 		}
@@ -291,7 +291,7 @@ func (q *Queries) PageFacts(ctx context.Context, arg PageFactsParams) ([]byte, e
 const slotsRelease = `-- name: SlotsRelease :many
 WITH ended AS MATERIALIZED (
     SELECT
-        e.n, 'crawl:' || (e.doc ->> 'crawl_id') AS holder, e.doc -> 'shared_slots' AS shared,
+        e.n, 'crawl:' || (e.doc ->> 'attempt_id') AS holder, e.doc -> 'shared_slots' AS shared,
         statement_timestamp() - ms_interval((e.doc ->> 'since_end_ms')::bigint) AS at
     FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS e (doc, n)
 ), given AS MATERIALIZED (

@@ -186,7 +186,7 @@ type SeedsUnattemptedRow struct {
 	Facts  []byte
 }
 
-// Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
+// Returns the seeds of a run without an attempt, as crawl.AttemptFacts, on domains without a
 // workflow.
 func (q *Queries) SeedsUnattempted(ctx context.Context, arg SeedsUnattemptedParams) ([]SeedsUnattemptedRow, error) {
 	rows, err := q.db.Query(ctx, seedsUnattempted, arg.RunID, arg.After, arg.Max)

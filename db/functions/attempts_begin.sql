@@ -6,14 +6,14 @@ CREATE OR REPLACE FUNCTION attempt_begin(p jsonb) RETURNS begin_result LANGUAGE 
 DECLARE
     v_domain CONSTANT text := p ->> 'domain';
     v_prerequisite CONSTANT boolean := coalesce((p ->> 'prerequisite')::boolean, false);
-    v_id bigint := (p ->> 'crawl_id')::bigint;
+    v_id bigint := (p ->> 'attempt_id')::bigint;
     v_run bigint := (p ->> 'run_id')::bigint;
     a start_attempt;
 BEGIN
     IF v_prerequisite THEN
         v_id := nextval(pg_get_serial_sequence('page_crawls', 'id'));
     END IF;
-    a := (slots_take(jsonb_build_array(p || jsonb_build_object('crawl_id', v_id))))[1];
+    a := (slots_take(jsonb_build_array(p || jsonb_build_object('attempt_id', v_id))))[1];
     IF a.reason IS NOT NULL THEN
         RETURN (1, false, coalesce(a.wait_ms, 0), a.reason, 0)::begin_result;
     END IF;
@@ -63,7 +63,7 @@ BEGIN
     IF v_has_prerequisites THEN
         SELECT jsonb_agg(CASE
             WHEN e.doc ? 'prerequisite'
-                THEN e.doc || jsonb_build_object('crawl_id', nextval(pg_get_serial_sequence('page_crawls', 'id')))
+                THEN e.doc || jsonb_build_object('attempt_id', nextval(pg_get_serial_sequence('page_crawls', 'id')))
             ELSE e.doc
         END ORDER BY e.n) INTO p
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n);
@@ -78,7 +78,7 @@ BEGIN
     WITH x AS (
         UPDATE page_crawls c SET locked_at = clock_timestamp(), retry_priority = a.retry_priority, worker = v_worker
         FROM unnest(v) a
-        WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id AND a.reason IS NULL
+        WHERE c.id = ANY (ARRAY(SELECT x.attempt_id FROM unnest(v) x)) AND c.id = a.attempt_id AND a.reason IS NULL
             AND c.completed_at IS NULL AND c.locked_at IS NULL
             -- the attempts do not know a budget of the run that was set just now
             AND (
@@ -101,7 +101,7 @@ BEGIN
         WITH x AS (
             INSERT INTO page_crawls (id, page_id, domain, run_id, url, kind, prerequisite, locked_at, worker)
             OVERRIDING SYSTEM VALUE
-            SELECT (e.doc ->> 'crawl_id')::bigint, e.page_id, e.doc ->> 'domain', (e.doc ->> 'run_id')::bigint,
+            SELECT (e.doc ->> 'attempt_id')::bigint, e.page_id, e.doc ->> 'domain', (e.doc ->> 'run_id')::bigint,
                 e.doc ->> 'url', e.doc ->> 'kind', true, clock_timestamp(), v_worker
             FROM ROWS FROM (jsonb_array_elements(v_docs), unnest(pages_add(v_docs))) AS e (doc, page_id)
             RETURNING id
@@ -109,12 +109,12 @@ BEGIN
         SELECT v_begun || array_agg(x.id) INTO v_begun FROM x;
     END IF;
     IF cardinality(v_begun) < cardinality(v) THEN
-        PERFORM slot_release_unused(a.domain, a.shared_keys, 'crawl:' || a.crawl_id, 0, '{}')
-        FROM unnest(v) a WHERE a.reason IS NULL AND a.crawl_id <> ALL (v_begun);
+        PERFORM slot_release_unused(a.domain, a.shared_keys, 'crawl:' || a.attempt_id, 0, '{}')
+        FROM unnest(v) a WHERE a.reason IS NULL AND a.attempt_id <> ALL (v_begun);
     END IF;
-    RETURN QUERY SELECT a.n, a.crawl_id = ANY (v_begun), coalesce(a.wait_ms, 0),
-        CASE WHEN a.crawl_id = ANY (v_begun) THEN '' ELSE coalesce(a.reason, 'not pending') END,
-        CASE WHEN a.crawl_id = ANY (v_begun) THEN a.crawl_id ELSE 0 END
+    RETURN QUERY SELECT a.n, a.attempt_id = ANY (v_begun), coalesce(a.wait_ms, 0),
+        CASE WHEN a.attempt_id = ANY (v_begun) THEN '' ELSE coalesce(a.reason, 'not pending') END,
+        CASE WHEN a.attempt_id = ANY (v_begun) THEN a.attempt_id ELSE 0 END
     FROM unnest(v) a;
 END
 $$;
@@ -124,7 +124,7 @@ $$;
 -- may have seen, for an audit: p_robots_version is then the robots.txt that allowed it. Such rows
 -- count for nothing. p_unreachable is set if the domain could not be reached.
 CREATE OR REPLACE FUNCTION attempt_undo(
-    p_crawl_id bigint, p_domain text, p_shared text[], p_error text, p_delay_ms bigint, p_shared_delay_ms bigint[],
+    p_attempt_id bigint, p_domain text, p_shared text[], p_error text, p_delay_ms bigint, p_shared_delay_ms bigint[],
     p_unreachable boolean, p_robots_version bigint
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -135,9 +135,9 @@ DECLARE
 BEGIN
     IF p_unreachable THEN
         UPDATE politeness_slots SET unreachable_since = t
-        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_crawl_id AND unreachable_since IS NULL;
+        WHERE key = 'domain:' || p_domain AND holder = 'crawl:' || p_attempt_id AND unreachable_since IS NULL;
     END IF;
-    PERFORM slot_release_unused(p_domain, p_shared, 'crawl:' || p_crawl_id, p_delay_ms, p_shared_delay_ms);
+    PERFORM slot_release_unused(p_domain, p_shared, 'crawl:' || p_attempt_id, p_delay_ms, p_shared_delay_ms);
     -- A lookup by id or page uses completed_at IS NULL, here and elsewhere. outcome IS NULL is the
     -- condition of partial indexes, which the planner may read as a whole with old statistics.
     UPDATE page_crawls SET
@@ -145,11 +145,11 @@ BEGIN
         completed_at = t, error_message = p_error, robots_version = p_robots_version,
         duration_ms = CASE WHEN v_keep_row THEN ms_taken(locked_at, t) END,
         delay_ms = CASE WHEN v_keep_row THEN p_delay_ms END, delay_reason = CASE WHEN v_keep_row THEN 'delay' END
-    WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_keep_row)
+    WHERE id = p_attempt_id AND completed_at IS NULL AND locked_at IS NOT NULL AND (prerequisite OR v_keep_row)
     RETURNING * INTO c;
     IF NOT FOUND THEN
         UPDATE page_crawls SET locked_at = NULL, worker = NULL
-        WHERE id = p_crawl_id AND completed_at IS NULL AND locked_at IS NOT NULL
+        WHERE id = p_attempt_id AND completed_at IS NULL AND locked_at IS NOT NULL
         RETURNING * INTO c;
     ELSIF NOT c.prerequisite THEN
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, redirects, is_revisit, schemeless, attempt)

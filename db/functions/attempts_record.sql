@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION attempts_record(p jsonb, p_short_lock_timeout boolean
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
     v CONSTANT attempt[] := ARRAY(
-        SELECT (e.n, e.doc - 'index', e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, e.doc ? 'requested',
+        SELECT (e.n, e.doc - 'index', e.doc ->> 'domain', (e.doc ->> 'attempt_id')::bigint, e.doc ? 'requested',
             coalesce((e.doc ->> 'ended_at')::timestamptz, t - ms_interval((e.doc ->> 'since_end_ms')::bigint))
         )::attempt
         FROM jsonb_array_elements(p) WITH ORDINALITY AS e (doc, n) ORDER BY e.doc ->> 'domain', e.n
@@ -36,7 +36,7 @@ BEGIN
             unreachable_since = CASE WHEN NOT a.doc ? 'reached' THEN s.unreachable_since END
         FROM unnest(v) a
         WHERE s.key = ANY (ARRAY(SELECT 'domain:' || x.domain FROM unnest(v) x))
-            AND a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.crawl_id
+            AND a.requested AND s.key = 'domain:' || a.domain AND s.holder = 'crawl:' || a.attempt_id
         RETURNING a.n
     )
     SELECT coalesce(array_agg(r.n), '{}') INTO v_with_lease FROM released r;
@@ -59,9 +59,9 @@ BEGIN
                 (page_id, domain, priority, scheduled_for, run_id, previous_id, url, kind, depth, redirects, is_revisit, schemeless, attempt)
             SELECT a.page_id, a.domain, CASE WHEN a.doc ? 'retry_next' THEN a.priority ELSE coalesce(c.retry_priority, a.priority) END,
                 CASE WHEN a.doc ? 'retry_next' THEN c.scheduled_for ELSE a.ended_at + ms_interval((a.doc ->> 'retry_in_ms')::bigint) END,
-                a.run_id, a.crawl_id, a.url, a.kind, a.depth, a.redirects, c.is_revisit, c.schemeless, c.attempt + 1
+                a.run_id, a.attempt_id, a.url, a.kind, a.depth, a.redirects, c.is_revisit, c.schemeless, c.attempt + 1
             FROM unnest(v_closed) a CROSS JOIN LATERAL (
-                SELECT x.is_revisit, x.schemeless, x.attempt, x.retry_priority, x.scheduled_for FROM page_crawls x WHERE x.id = a.crawl_id LIMIT 1
+                SELECT x.is_revisit, x.schemeless, x.attempt, x.retry_priority, x.scheduled_for FROM page_crawls x WHERE x.id = a.attempt_id LIMIT 1
             ) c
             WHERE a.doc ? 'retry_in_ms';
             UPDATE run_domains x SET last_request_at = NULL FROM unnest(v_closed) a
@@ -99,7 +99,7 @@ BEGIN
     END IF;
     v_facts := domain_facts(ARRAY(SELECT coalesce(a.doc ->> 'next_facts_of', a.domain) FROM unnest(v) a));
     RETURN QUERY SELECT a.n, a.n IN (SELECT c.n FROM unnest(v_closed) c), coalesce(a.n = ANY (v_with_new_due_domains), false), v_facts[a.place]
-    FROM unnest(v) WITH ORDINALITY AS a (n, doc, domain, crawl_id, requested, ended_at, place);
+    FROM unnest(v) WITH ORDINALITY AS a (n, doc, domain, attempt_id, requested, ended_at, place);
 END
 $$;
 
@@ -125,7 +125,7 @@ BEGIN
             registered = a.doc ->> 'registered_domain', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
             retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
         FROM unnest(v) a
-        WHERE c.id = ANY (ARRAY(SELECT x.crawl_id FROM unnest(v) x)) AND c.id = a.crawl_id
+        WHERE c.id = ANY (ARRAY(SELECT x.attempt_id FROM unnest(v) x)) AND c.id = a.attempt_id
             AND c.completed_at IS NULL AND (c.locked_at IS NOT NULL) = a.requested
         RETURNING a.n, a.doc, a.domain, c.id, a.ended_at, a.n = ANY (p_with_lease) AS has_lease, c.run_id, c.page_id, c.url, c.kind,
             c.priority, c.depth, c.redirects, c.prerequisite

@@ -119,8 +119,8 @@ BEGIN
 END
 $$;
 
--- Returns the facts of crawls and their pages (crawl.CrawlFacts), in their order; null if unknown.
-CREATE OR REPLACE FUNCTION attempt_facts(p_crawl_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
+-- Returns the facts of crawls and their pages (crawl.AttemptFacts), in their order; null if unknown.
+CREATE OR REPLACE FUNCTION attempt_facts(p_attempt_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(
         SELECT CASE WHEN c.id IS NOT NULL THEN jsonb_build_object(
@@ -180,7 +180,7 @@ BEGIN
                 ELSE '{}'
             END
         END
-        FROM unnest(p_crawl_ids) WITH ORDINALITY AS i (id, n) LEFT JOIN LATERAL (
+        FROM unnest(p_attempt_ids) WITH ORDINALITY AS i (id, n) LEFT JOIN LATERAL (
             SELECT x.* FROM page_crawls x WHERE x.id = i.id LIMIT 1
         ) c ON true LEFT JOIN LATERAL (
             SELECT x.* FROM pages x WHERE x.id = c.page_id LIMIT 1

@@ -8,7 +8,7 @@
 CREATE OR REPLACE FUNCTION slots_take(p jsonb) RETURNS start_attempt[] LANGUAGE plpgsql AS $$
 DECLARE
     v start_attempt[] := ARRAY(
-        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'crawl_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
+        SELECT (e.n, e.doc ->> 'domain', (e.doc ->> 'attempt_id')::bigint, (e.doc ->> 'retry_priority')::smallint,
             ms_interval((e.doc ->> 'hold_ms')::bigint), ms_interval((e.doc ->> 'claim_ms')::bigint),
             ms_interval((e.doc ->> 'span_ms')::bigint), (e.doc ->> 'queued')::boolean,
             ARRAY(SELECT s ->> 'key' FROM jsonb_array_elements(e.doc -> 'shared_slots') s),
@@ -97,7 +97,7 @@ BEGIN
     END IF;
     UPDATE politeness_slots s SET
         free_at = t + CASE WHEN s.key = k_domain THEN a.hold ELSE a.max_request_time + ms_interval(v_strictest_delay_ms[array_position(a.shared_keys, s.key)]) END,
-        holder = 'crawl:' || a.crawl_id, reason = 'in flight', updated_at = t,
+        holder = 'crawl:' || a.attempt_id, reason = 'in flight', updated_at = t,
         strictest_delay_ms = v_strictest_delay_ms[array_position(a.shared_keys, s.key)], strictest_delay_until = v_strictest_delay_until[array_position(a.shared_keys, s.key)]
     WHERE s.key = ANY (k_domain || a.shared_keys);
     RETURN a;

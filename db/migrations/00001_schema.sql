@@ -881,7 +881,7 @@ CREATE TYPE run_due AS (
 CREATE TYPE start_attempt AS (
     n integer,
     domain text,
-    crawl_id bigint,
+    attempt_id bigint,
     retry_priority smallint,
     hold interval,
     claim interval,
@@ -895,13 +895,13 @@ CREATE TYPE start_attempt AS (
     reason text
 );
 
--- The result of beginning. wait_ms precedes the next try unless granted. crawl_id has the lease.
+-- The result of beginning. wait_ms precedes the next try unless granted. attempt_id has the lease.
 CREATE TYPE begin_result AS (
     n integer,
     granted boolean,
     wait_ms bigint,
     reason text,
-    crawl_id bigint
+    attempt_id bigint
 );
 
 -- A worker's share of the requests in flight of all workers.
@@ -918,7 +918,7 @@ CREATE TYPE attempt AS (
     n integer,
     doc jsonb,
     domain text,
-    crawl_id bigint,
+    attempt_id bigint,
     requested boolean,
     ended_at timestamptz
 );
@@ -928,7 +928,7 @@ CREATE TYPE closed_attempt AS (
     n integer,
     doc jsonb,
     domain text,
-    crawl_id bigint,
+    attempt_id bigint,
     ended_at timestamptz,
     has_lease boolean,
     run_id bigint,

@@ -34,7 +34,7 @@ SELECT
     a.granted::boolean AS granted,
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason,
-    a.crawl_id::bigint AS crawl_id
+    a.attempt_id::bigint AS attempt_id
 FROM attempt_begin(@start::jsonb) AS a;
 
 -- name: AttemptsBegin :many
@@ -43,7 +43,7 @@ SELECT
     a.granted::boolean AS granted,
     a.wait_ms::bigint AS wait_ms,
     a.reason::text AS reason,
-    a.crawl_id::bigint AS crawl_id
+    a.attempt_id::bigint AS attempt_id
 FROM attempts_begin(@starts::jsonb) AS a;
 
 -- name: AttemptsRecord :many
@@ -60,7 +60,7 @@ FROM attempts_record(@attempts::jsonb, @short_lock_timeout::boolean) AS r;
 -- name: SlotsRelease :many
 WITH ended AS MATERIALIZED (
     SELECT
-        e.n, 'crawl:' || (e.doc ->> 'crawl_id') AS holder, e.doc -> 'shared_slots' AS shared,
+        e.n, 'crawl:' || (e.doc ->> 'attempt_id') AS holder, e.doc -> 'shared_slots' AS shared,
         statement_timestamp() - ms_interval((e.doc ->> 'since_end_ms')::bigint) AS at
     FROM jsonb_array_elements(@ended::jsonb) WITH ORDINALITY AS e (doc, n)
 ), given AS MATERIALIZED (
@@ -79,11 +79,11 @@ SELECT e.n::integer AS n, e.at::timestamptz AS ended_at FROM ended AS e;
 
 -- name: AttemptExtendLease :exec
 UPDATE politeness_slots SET free_at = greatest(free_at, clock_timestamp() + ms_interval(@hold_ms::bigint))
-WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @crawl_id::bigint;
+WHERE key = 'domain:' || @domain::text AND holder = 'crawl:' || @attempt_id::bigint;
 
 -- name: AttemptUndo :exec
 SELECT attempt_undo(
-    @crawl_id::bigint, @domain::text, @shared::text [], @error::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
+    @attempt_id::bigint, @domain::text, @shared::text [], @error::text, @delay_ms::bigint, @shared_delay_ms::bigint [],
     @unreachable::boolean, sqlc.narg('robots_version')::bigint
 );
 

@@ -10,7 +10,7 @@ INSERT INTO staged_seeds (run_id, url) VALUES (@run_id, @url);
 -- name: SeedsUnstage :exec
 DELETE FROM staged_seeds WHERE run_id = @run_id AND id <= @last_id;
 
--- Returns the seeds of a run without an attempt, as crawl.CrawlFacts, on domains without a
+-- Returns the seeds of a run without an attempt, as crawl.AttemptFacts, on domains without a
 -- workflow.
 -- name: SeedsUnattempted :many
 SELECT c.id, c.domain, now()::timestamptz AS now, (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts

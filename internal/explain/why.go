@@ -118,7 +118,7 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 	if err != nil {
 		return err
 	}
-	var c *crawl.CrawlFacts
+	var c *crawl.AttemptFacts
 	if run := decide.Pick(facts, facts.Now); run != nil {
 		c = run.Crawl
 	}

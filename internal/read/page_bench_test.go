@@ -59,7 +59,7 @@ func BenchmarkReadPage(b *testing.B) {
 	u, err := urls.Parse("https://example.org/article/17")
 	require.NoError(b, err)
 	settings := settings.Settings{}.WithDefaults()
-	d := decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String(), Depth: 1}}
+	d := decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.AttemptFacts{URL: u.String(), Depth: 1}}
 	a := New(Config{})
 	pattern := crawl.PatternFacts{Pattern: "/article/N"}
 	b.ReportAllocs()
@@ -103,7 +103,7 @@ func BenchmarkSplit(b *testing.B) {
 	require.NoError(b, err)
 	a := New(Config{})
 	settings := settings.Settings{}.WithDefaults()
-	r := &reading{Reader: a, url: u, d: decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.CrawlFacts{URL: u.String(), Depth: 1}}}
+	r := &reading{Reader: a, url: u, d: decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.AttemptFacts{URL: u.String(), Depth: 1}}}
 	for name, part := range map[string]func(){
 		"parse": func() { _, err = html.Parse(bytes.NewReader(w.Bytes())) },
 		"text":  func() { page, err = extract.HTML(w.Bytes(), u, limits) }, // parse included

@@ -75,7 +75,7 @@ func (s *proseSite) read(b *testing.B, a *Reader) {
 	b.Helper()
 	d := decide.Decision{
 		Run:   &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()},
-		Crawl: &crawl.CrawlFacts{URL: s.url.String(), Depth: 1, Patterns: []crawl.PatternFacts{s.pattern}},
+		Crawl: &crawl.AttemptFacts{URL: s.url.String(), Depth: 1, Patterns: []crawl.PatternFacts{s.pattern}},
 	}
 	r := &reading{Reader: a, d: d, url: s.url}
 	at := crawl.Attempt{}

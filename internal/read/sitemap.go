@@ -166,7 +166,7 @@ type announcement struct {
 
 type announcements struct {
 	entries []announcement
-	follow  func(crawl.RunFacts, crawl.CrawlFacts, usage.Usage) (*crawl.Follow, bool)
+	follow  func(crawl.RunFacts, crawl.AttemptFacts, usage.Usage) (*crawl.Follow, bool)
 	// complete is set if the file was read completely, so that earlier entries not in it are gone.
 	complete bool
 }

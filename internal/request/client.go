@@ -37,11 +37,11 @@ type Store interface {
 	Begin(ctx context.Context, s crawl.Start) (crawl.Lease, error)
 	Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult, error)
 	// ExtendLease makes the attempt's lease of its domain end after hold from now on.
-	ExtendLease(ctx context.Context, domain string, crawlID int64, hold time.Duration) error
-	Abandon(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, unreachable bool, reason string) error
+	ExtendLease(ctx context.Context, domain string, attemptID int64, hold time.Duration) error
+	Abandon(ctx context.Context, s crawl.Start, attemptID int64, delay time.Duration, unreachable bool, reason string) error
 	// AddressListed reports whether a list forbids an address for a domain.
 	AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error)
-	Withdraw(ctx context.Context, s crawl.Start, crawlID int64, delay time.Duration, unreachable bool, reason string, robots int64) error
+	Withdraw(ctx context.Context, s crawl.Start, attemptID int64, delay time.Duration, unreachable bool, reason string, robots int64) error
 }
 
 // Config configures a Client.

@@ -17,7 +17,7 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	}
 	attrs := make([]slog.Attr, 0, 13)
 	attrs = append(attrs, slog.String("domain", at.Domain), slog.String("url", at.URL), slog.String("run", at.Run),
-		slog.String("kind", string(at.Kind)), slog.Int64("crawl", at.CrawlID), slog.String("outcome", string(at.Outcome)))
+		slog.String("kind", string(at.Kind)), slog.Int64("crawl", at.AttemptID), slog.String("outcome", string(at.Outcome)))
 	message := "not requested"
 	if at.Requested {
 		message = "requested"

@@ -90,9 +90,9 @@ func (c *Client) withdrawAttempt(
 		delay, _ = delayWithoutNewSample(req, req.Pace.Waits)
 	}
 	if hasResponse || ok && f.Connected {
-		return c.Store.Withdraw(ctx, s, l.CrawlID, delay, isNetworkDown, cleanReason, x.Attempt.RobotsVersion)
+		return c.Store.Withdraw(ctx, s, l.AttemptID, delay, isNetworkDown, cleanReason, x.Attempt.RobotsVersion)
 	}
-	return c.Store.Abandon(ctx, s, l.CrawlID, delay, isNetworkDown, cleanReason)
+	return c.Store.Abandon(ctx, s, l.AttemptID, delay, isNetworkDown, cleanReason)
 }
 
 // cutOffError means that both the site and the database failed to respond. Most likely this machine
@@ -121,7 +121,7 @@ func (c *Client) withdrawWithRetry(ctx context.Context, req Request, s crawl.Sta
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, maxRecordPause) {
-		c.Warn(ctx, "could not record an attempt", "crawl", l.CrawlID, "error", reason)
+		c.Warn(ctx, "could not record an attempt", "crawl", l.AttemptID, "error", reason)
 		withdrawErr := c.withdrawAttempt(ctx, req, s, l, x, reason.Error(), false)
 		if withdrawErr == nil || errors.Is(withdrawErr, crawl.ErrRefused) {
 			return errors.Join(reason, withdrawErr)

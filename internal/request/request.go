@@ -147,7 +147,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	}
 	if req.StillWanted != nil {
 		if wanted, err := req.StillWanted(ctx); err != nil || !wanted {
-			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.CrawlID, 0, false, "another worker made a request meanwhile")
+			abandoned := c.Store.Abandon(context.WithoutCancel(ctx), start, lease.AttemptID, 0, false, "another worker made a request meanwhile")
 			return Result{Lease: lease, Unwanted: true}, errors.Join(err, abandoned)
 		}
 	}
@@ -157,7 +157,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	if r := x.Response; r != nil {
 		observation.Connect, observation.FirstByte, observation.Body = r.Connect, r.FirstByte-r.Connect, r.Total-r.FirstByte
 	}
-	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.FactsDomain = lease.CrawlID, start.Domain, req.FactsDomain
+	x.Attempt.AttemptID, x.Attempt.Domain, x.Attempt.FactsDomain = lease.AttemptID, start.Domain, req.FactsDomain
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
 	x.Attempt.URL, x.Attempt.Kind, x.Attempt.Run = req.URL.String(), start.Kind, req.Run.Name
 	c.trace(ctx, tr, req, x)
@@ -191,7 +191,7 @@ func (c *Client) read(ctx context.Context, req Request, x *Exchange, until time.
 	}
 	renewCtx, stop := context.WithTimeout(context.WithoutCancel(ctx), LargeReadTimeout)
 	renewalDone := make(chan struct{})
-	domain, id := x.Attempt.Domain, x.Attempt.CrawlID // Read writes to the attempt concurrently
+	domain, id := x.Attempt.Domain, x.Attempt.AttemptID // Read writes to the attempt concurrently
 	go func() {
 		defer close(renewalDone)
 		c.renewLease(renewCtx, domain, id, until)
@@ -281,7 +281,7 @@ func (c *Client) record(ctx context.Context, observation Observation, exchangeEr
 		if err == nil {
 			if !rec.Closed {
 				c.Warn(ctx, "the lease of the attempt had expired; it is not recorded again",
-					"domain", at.Domain, "crawl", at.CrawlID, "outcome", at.Outcome)
+					"domain", at.Domain, "crawl", at.AttemptID, "outcome", at.Outcome)
 			}
 			c.LogAttempt(ctx, at)
 			observation.Attempt, observation.Record = at, time.Since(began)
@@ -294,7 +294,7 @@ func (c *Client) record(ctx context.Context, observation Observation, exchangeEr
 		if isUnanswered && isDatabaseSilent(err) {
 			return rec, &cutOffError{err}
 		}
-		c.Warn(ctx, "could not record an attempt", "crawl", at.CrawlID, "error", err)
+		c.Warn(ctx, "could not record an attempt", "crawl", at.AttemptID, "error", err)
 		if errors.Is(err, crawl.ErrRefused) && !isReduced {
 			at, isReduced = at.WithoutContents(err.Error()), true
 			continue

@@ -66,7 +66,7 @@ func New(store Store) (*Reader, error) {
 }
 
 // Facts completes facts for a decision about a crawl; nil means no particular crawl.
-func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) (decide.Facts, error) {
+func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.AttemptFacts) (decide.Facts, error) {
 	full := decide.Facts{Facts: f}
 	for _, text := range decide.WindowTexts(f) {
 		w, err := r.windowsOf(text)
@@ -92,7 +92,7 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.CrawlFacts) 
 
 // read returns the ruling of a crawl's origin on its page and, if its domain is to be probed, on
 // the pages for the probe.
-func (r *Reader) read(ctx context.Context, c crawl.CrawlFacts, probing bool) (*decide.Ruling, error) {
+func (r *Reader) read(ctx context.Context, c crawl.AttemptFacts, probing bool) (*decide.Ruling, error) {
 	u, err := urls.Parse(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("stored URL: %w", err)
@@ -155,7 +155,7 @@ func (r *Reader) cacheRules(stored crawl.Robots, version int64) (parsed, error) 
 
 // CacheRecorded caches the first recorded robots.txt of an origin, by the facts of its record.
 func (r *Reader) CacheRecorded(recorded crawl.Robots, after crawl.Facts) error {
-	c := after.CrawlOf(recorded.Origin)
+	c := after.AttemptOf(recorded.Origin)
 	if c == nil || c.Robots == nil {
 		return nil
 	}

@@ -26,8 +26,8 @@ func (s *store) Robots(context.Context, string) (crawl.Robots, error) {
 	return s.robots, nil
 }
 
-func factsOf(url string, version int64, verdict crawl.RobotsVerdict) (crawl.Facts, *crawl.CrawlFacts) {
-	c := &crawl.CrawlFacts{
+func factsOf(url string, version int64, verdict crawl.RobotsVerdict) (crawl.Facts, *crawl.AttemptFacts) {
+	c := &crawl.AttemptFacts{
 		URL: url, Origin: "https://example.org",
 		Robots: &crawl.RobotsFacts{Verdict: verdict, Version: version, ExpiresAt: time.Now().Add(time.Hour)},
 	}

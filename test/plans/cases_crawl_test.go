@@ -53,23 +53,23 @@ func crawlCases(changing changes) {
 		c.ok(c.q.AttemptBegin(ctx, doc(start(siteHosted+400, 20, object{"registered_budget": 1}))))
 		c.begin(20, 31, object{"kind": "image", "image_budget": 100})
 		c.begin(36, 20, object{"kind": "sitemap", "run_budget": 1 << 40})
-		c.begin(24, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0})
+		c.begin(24, 0, object{"kind": "robots", "prerequisite": true, "attempt_id": 0})
 		c.ok(c.q.AttemptBegin(ctx, doc(start(28, 20, object{"domain_budget": 1}))))
 		c.ok(c.q.AttemptBegin(ctx, doc(start(32, 20, object{"run_budget": 0}))))
-		c.done(c.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{HoldMs: 1000, Domain: site(sitePlain), CrawlID: crawlID(sitePlain, 20)}))
+		c.done(c.q.AttemptExtendLease(ctx, dbsqlc.AttemptExtendLeaseParams{HoldMs: 1000, Domain: site(sitePlain), AttemptID: attemptID(sitePlain, 20)}))
 		c.done(c.q.AttemptUndo(ctx, dbsqlc.AttemptUndoParams{
-			CrawlID: crawlID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Error: "test",
+			AttemptID: attemptID(siteOther, 20), Domain: site(siteOther), Shared: []string{"ip:198.18.0.1", "subnet:198.18.0.0/24"}, Error: "test",
 			SharedDelayMs: []int64{100, 50}, Unreachable: true,
 		}))
 		c.done(c.q.AttemptUndo(ctx, dbsqlc.AttemptUndoParams{
-			CrawlID: crawlID(sitePlain, 20), Domain: site(sitePlain), Shared: []string{}, Error: "test", DelayMs: 1000,
+			AttemptID: attemptID(sitePlain, 20), Domain: site(sitePlain), Shared: []string{}, Error: "test", DelayMs: 1000,
 			SharedDelayMs: []int64{}, RobotsVersion: new(int64(2)),
 		}))
 		c.done(c.q.AttemptUndo(ctx, dbsqlc.AttemptUndoParams{
-			CrawlID: crawlID(20, 31), Domain: site(20), Shared: []string{}, Error: "test", SharedDelayMs: []int64{},
+			AttemptID: attemptID(20, 31), Domain: site(20), Shared: []string{}, Error: "test", SharedDelayMs: []int64{},
 		}))
 		c.ok(c.q.SlotsRelease(ctx, doc([]object{
-			{"crawl_id": 1, "since_end_ms": 1, "shared_slots": []object{{"key": "ip:198.18.0.2", "delay_ms": 100}}},
+			{"attempt_id": 1, "since_end_ms": 1, "shared_slots": []object{{"key": "ip:198.18.0.2", "delay_ms": 100}}},
 		})))
 		starts := []object{}
 		for _, s := range several(20)[10:] {
@@ -77,7 +77,7 @@ func crawlCases(changing changes) {
 		}
 		onAddress := object{"shared_slots": []object{{"key": "ip:198.18.0.3", "delay_ms": 1000}}}
 		starts = append(starts, start(siteOther, 12, onAddress), start(401+5, 20, onAddress),
-			start(60, 0, object{"kind": "robots", "prerequisite": true, "crawl_id": 0}))
+			start(60, 0, object{"kind": "robots", "prerequisite": true, "attempt_id": 0}))
 		begun, err := c.q.AttemptsBegin(ctx, doc(starts))
 		require.NoError(t, err)
 		require.True(t, slices.ContainsFunc(begun, func(r dbsqlc.AttemptsBeginRow) bool { return int(r.N) == len(starts) && r.Granted }), "%+v", begun)
@@ -85,7 +85,7 @@ func crawlCases(changing changes) {
 	changing["AttemptsRecord"] = func(t *testing.T, c change) {
 		attempts := []object{}
 		for _, s := range claimedSites() {
-			attempts = append(attempts, attempt(s, crawlID(s, 20), object{
+			attempts = append(attempts, attempt(s, attemptID(s, 20), object{
 				"links": linksOf(s, 20), "all_links": true, "follow": follow, "index": index, "charge": charge,
 			}))
 		}
@@ -93,7 +93,7 @@ func crawlCases(changing changes) {
 		require.NoError(t, err)
 		require.True(t, rows[0].Closed)
 		// of a site with many pages pending
-		rows2, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
+		rows2, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc([]object{attempt(1, attemptID(1, 60000), object{
 			"links": linksOf(1, 60000), "follow": object{"depth": 2, "max_subdomains": 3}, "charge": charge, "index": index,
 		})})})
 		require.NoError(t, err)
@@ -174,7 +174,7 @@ func crawlCases(changing changes) {
 			"status_code": 301, "redirect": true, "links": linksOf(28, 20)[:1], "follow": follow,
 			"charge": object{"patterns": []string{"/section-6/page-N"}, "redirect": true},
 		}))
-		record(attempt(32, crawlID(32, 20), object{"requested": nil, "outcome": "skipped", "skipped": "trap", "page": object{"trap": "pattern"}}))
+		record(attempt(32, attemptID(32, 20), object{"requested": nil, "outcome": "skipped", "skipped": "trap", "page": object{"trap": "pattern"}}))
 		record(attempt(36, c.fly(36, 31), object{
 			"page": object{"visit": object{}}, "image": object{"stored": true, "content": object{
 				"sha256": "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789", "bytes": 1000, "format": "png",
@@ -205,7 +205,7 @@ func crawlCases(changing changes) {
 	}
 	changing["Demotes"] = func(t *testing.T, c change) {
 		c.exec("UPDATE url_patterns SET seen = 31, duplicates = 30 WHERE domain = $1", site(1))
-		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc([]object{attempt(1, crawlID(1, 60000), object{
+		rows, err := c.q.AttemptsRecord(t.Context(), dbsqlc.AttemptsRecordParams{Attempts: doc([]object{attempt(1, attemptID(1, 60000), object{
 			"charge": object{"patterns": []string{"/section-N/page-N", "/section-3/page-N"}, "duplicate": true},
 		})})})
 		require.NoError(t, err)

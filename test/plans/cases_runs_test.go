@@ -138,7 +138,7 @@ func runCases(changing changes) {
 		c.ok(c.q.SeedsStage(ctx, []dbsqlc.SeedsStageParams{{RunID: runLarge, Url: "https://x.example/"}}))
 		c.ok(c.q.SeedsStaged(ctx, dbsqlc.SeedsStagedParams{RunID: runLarge, Max: 1000}))
 		c.done(c.q.SeedsUnstage(ctx, dbsqlc.SeedsUnstageParams{RunID: runLarge, LastID: 1000}))
-		c.exec("UPDATE page_crawls SET schemeless = true WHERE id = $1", crawlID(sitePlain, 20))
+		c.exec("UPDATE page_crawls SET schemeless = true WHERE id = $1", attemptID(sitePlain, 20))
 		c.ok(c.q.SeedsUnattempted(ctx, dbsqlc.SeedsUnattemptedParams{RunID: runLarge, After: 0, Max: 100}))
 		c.ok(c.q.SeedFileStored(ctx, dbsqlc.SeedFileStoredParams{RunID: runLarge, File: "list-50", Version: "1"}))
 		c.done(c.q.SeedFileNote(ctx, dbsqlc.SeedFileNoteParams{RunID: runLarge, File: "list-50", Version: "2", Entries: 5}))

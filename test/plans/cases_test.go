@@ -70,8 +70,8 @@ func pageID(s, o int64) int64 {
 	return 1 + n/13*20 + 7 + n%13
 }
 
-// crawlID is the id of its first crawl in run 1.
-func crawlID(s, o int64) int64 { return 2 * pageID(s, o) }
+// attemptID is the id of its first crawl in run 1.
+func attemptID(s, o int64) int64 { return 2 * pageID(s, o) }
 
 func pageURL(s, o int64) string {
 	switch {
@@ -131,7 +131,7 @@ func doc(v any) []byte {
 // fly makes it as if a request for a page were in flight for run 1, as attempt_begin does.
 func (c change) fly(s, o int64) int64 {
 	c.t.Helper()
-	id := crawlID(s, o)
+	id := attemptID(s, o)
 	c.exec("UPDATE page_crawls SET locked_at = now(), retry_priority = -9 WHERE id = $1", id)
 	c.exec("UPDATE politeness_slots SET holder = 'crawl:' || $1::text, free_at = now() + interval '1 hour' WHERE key = $2",
 		strconv.FormatInt(id, 10), "domain:"+site(s))
@@ -142,7 +142,7 @@ func (c change) fly(s, o int64) int64 {
 func (c change) again(s, o int64) (id int64) {
 	c.t.Helper()
 	c.done(c.QueryRow(c.t.Context(), `INSERT INTO page_crawls (page_id, domain, run_id, previous_id, url, kind, depth, is_revisit, locked_at)
-		VALUES ($1, $2, 1, $3, $4, $5, 1, true, now()) RETURNING id`, pageID(s, o), site(s), crawlID(s, o), pageURL(s, o), kindOf(o)).Scan(&id))
+		VALUES ($1, $2, 1, $3, $4, $5, 1, true, now()) RETURNING id`, pageID(s, o), site(s), attemptID(s, o), pageURL(s, o), kindOf(o)).Scan(&id))
 	c.exec("UPDATE politeness_slots SET holder = 'crawl:' || $1::text, free_at = now() + interval '1 hour' WHERE key = $2",
 		strconv.FormatInt(id, 10), "domain:"+site(s))
 	return id
@@ -151,7 +151,7 @@ func (c change) again(s, o int64) (id int64) {
 // start is the document of a request that is to begin for run 1.
 func start(s, o int64, more object) object {
 	a := object{
-		"crawl_id": crawlID(s, o), "run_id": runLarge, "domain": site(s), "origin": origin(s), "url": pageURL(s, o), "kind": "page",
+		"attempt_id": attemptID(s, o), "run_id": runLarge, "domain": site(s), "origin": origin(s), "url": pageURL(s, o), "kind": "page",
 		"retry_priority": -9, "shared_slots": []object{}, "hold_ms": 60000, "span_ms": 60000, "queued": false, "claim_ms": 600000,
 	}
 	maps.Copy(a, more)
@@ -169,7 +169,7 @@ func (c change) begin(s, o int64, more object) {
 // attempt is the document of a request that was answered with a page, and what more says.
 func attempt(s int64, id int64, more object) object {
 	a := object{
-		"crawl_id": id, "domain": site(s), "requested": true, "reached": true, "outcome": "success", "status_code": 200,
+		"attempt_id": id, "domain": site(s), "requested": true, "reached": true, "outcome": "success", "status_code": 200,
 		"since_end_ms": 1, "duration_ms": 20, "delay_ms": 1000, "reason": "delay", "bytes": 20000, "ip": "198.18.0.1",
 		"content_type": "text/html", "robots_version": 2, "health": object{"baseline_latency": "1ms", "samples": []int{}},
 		"page": object{

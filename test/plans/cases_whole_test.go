@@ -39,8 +39,8 @@ func wholeCases(changing changes, reading reads) {
 		c.ok(c.q.RunBudgetLock(ctx, runLarge))
 		c.done(c.q.RepairBudgets(ctx, runLarge))
 		c.ok(c.q.SlotLock(ctx, site(siteExpired)))
-		c.done(c.q.RepairOpen(ctx, crawlID(siteExpired, 3)))
-		c.done(c.q.SlotClearHolder(ctx, dbsqlc.SlotClearHolderParams{Domain: site(siteExpired), ID: crawlID(siteExpired, 3)}))
+		c.done(c.q.RepairOpen(ctx, attemptID(siteExpired, 3)))
+		c.done(c.q.SlotClearHolder(ctx, dbsqlc.SlotClearHolderParams{Domain: site(siteExpired), ID: attemptID(siteExpired, 3)}))
 		c.ok(c.q.RepairKeywords(ctx, pageIDs(400_000, 1000)))
 	}
 	changing["Workers"] = func(t *testing.T, c change) {

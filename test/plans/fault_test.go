@@ -54,7 +54,7 @@ func (d *database) findsFaults(t *testing.T) {
 	defer s.store.Close()
 	s.change(t, "plans_fault", func(t *testing.T, c change) {
 		c.exec(oldFault)
-		c.ok(c.Exec(t.Context(), "SELECT plans_fault($1)", crawlID(siteClaimed, 6)))
+		c.ok(c.Exec(t.Context(), "SELECT plans_fault($1)", attemptID(siteClaimed, 6)))
 	})
 	require.NotEmpty(t, last.fault, "it counts attempts along the wrong index")
 	judged := func(name, sql string) verdict {

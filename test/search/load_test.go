@@ -117,7 +117,7 @@ func (l *loader) page(ctx context.Context, domain string, facts crawl.Facts) (cr
 		return facts, fmt.Errorf("%s is not granted: %+v", c.URL, lease)
 	}
 	x := answered(body)
-	x.Attempt.CrawlID, x.Attempt.Domain, x.Attempt.Reason = c.ID, domain, reasons.Delay
+	x.Attempt.AttemptID, x.Attempt.Domain, x.Attempt.Reason = c.ID, domain, reasons.Delay
 	if err := ask.Read(ctx, x); err != nil {
 		return facts, err
 	}
