@@ -76,7 +76,8 @@ type Config struct {
 	Permits *request.Permits
 	// Worker returns this worker's id for the rows of its attempts. nil stores no id.
 	Worker func() int32
-	// Network distinguishes outages of our network from unreachable sites. Defaults to a new monitor.
+	// Network distinguishes outages of our network from unreachable sites. Defaults to a new
+	// monitor.
 	Network *network.Monitor
 	// Languages detects the languages of pages. The zero value only reads declared languages.
 	Languages language.Detector
@@ -178,7 +179,7 @@ func Wait(a *Activities) { a.waker.stop() }
 func (a *Activities) completeFacts(ctx context.Context, facts crawl.Facts) (decide.Facts, error) {
 	var c *crawl.AttemptFacts
 	if run := decide.Pick(facts, facts.Now); run != nil {
-		c = run.Crawl
+		c = run.Attempt
 	}
 	return a.completeAttemptFacts(ctx, facts, c)
 }

@@ -144,7 +144,7 @@ func (b *batch) renewClaimAndCount(ctx context.Context) error {
 // nextURL returns the page that is next by the facts, or an empty string.
 func (b *batch) nextURL() string {
 	if next := decide.Pick(b.facts, b.facts.Now); next != nil {
-		return next.Crawl.URL
+		return next.Attempt.URL
 	}
 	return ""
 }

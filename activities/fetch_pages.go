@@ -36,8 +36,8 @@ type FetchPagesInput struct {
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited in the queue of a shared address.
 	Queued bool `json:"queued,omitempty"`
-	// Backoff is the first interval of the activity's retry policy, from an earlier FetchPagesResult.
-	// 0 is the interval of an unknown domain (see FirstBackoff).
+	// Backoff is the first interval of the activity's retry policy, from an earlier
+	// FetchPagesResult. 0 is the interval of an unknown domain (see FirstBackoff).
 	Backoff settings.Duration `json:"backoff,omitempty"`
 	// CountPending counts pending requests, up to maxPendingShown, if a request was made.
 	CountPending bool `json:"count_pending,omitempty"`
@@ -50,7 +50,8 @@ type FetchPagesResult struct {
 	// Closed counts the closed attempts. Outcomes counts them by outcome.
 	Closed   int                   `json:"attempts"`
 	Outcomes map[crawl.Outcome]int `json:"outcomes,omitempty"`
-	// LastRequest is the last request and Summary describes its domain; empty if no request was made.
+	// LastRequest is the last request and Summary describes its domain; empty if no request was
+	// made.
 	LastRequest RequestSummary `json:"last_request,omitzero"`
 	Summary     DomainSummary  `json:"summary,omitzero"`
 	// Pending counts the pending requests; nil if they were not counted.
@@ -140,8 +141,8 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (batchAction, error
 		return b.recordSkipped(ctx, decide.ClosingAttempt(d, b.in.Domain, time.Now()))
 	case decide.DeferOrigin:
 		// Seeds without a scheme may be requested over HTTP instead.
-		schemeless := !decide.FallsBackToHTTP(d.Crawl.Origin, *d.Crawl.Robots)
-		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Crawl.Origin, d.Until, schemeless); err != nil {
+		schemeless := !decide.FallsBackToHTTP(d.Attempt.Origin, *d.Attempt.Robots)
+		if _, err := b.store.DeferOrigin(ctx, b.in.Domain, d.Attempt.Origin, d.Until, schemeless); err != nil {
 			return actionEnd, err
 		}
 		return b.readFacts(ctx)
@@ -150,7 +151,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (batchAction, error
 	case decide.Wait:
 		return b.wait(d, d.Until.Sub(facts.Now)), nil
 	case decide.DeferDomain:
-		b.setNextStep(StepFinish, d.Crawl.URL, d.Until.Sub(facts.Now), d.Reason)
+		b.setNextStep(StepFinish, d.Attempt.URL, d.Until.Sub(facts.Now), d.Reason)
 		b.res.Defer = true
 	case decide.Finish, decide.Done:
 		b.setNextStep(StepFinish, "", d.Until.Sub(facts.Now), d.Reason) // 0 if the time is unknown
@@ -163,7 +164,7 @@ func (b *batch) step(ctx context.Context, facts crawl.Facts) (batchAction, error
 
 // requestPage requests the page of a decision, unless the batch ends before it.
 func (b *batch) requestPage(ctx context.Context, f decide.Facts, d decide.Decision) (batchAction, error) {
-	next := cmp.Or(d.URL, d.Crawl.URL)
+	next := cmp.Or(d.URL, d.Attempt.URL)
 	// A retry after a site's failure would request another page than the failed one, which the
 	// activity is named after.
 	isOtherPage := b.previousResult != nil && b.requestCount == 0 && b.in.MaxPages == 1 && b.previousResult.Next == StepFetch &&
@@ -175,7 +176,7 @@ func (b *batch) requestPage(ctx context.Context, f decide.Facts, d decide.Decisi
 	case d.Action == decide.Probe:
 		return b.probe(ctx, f, d)
 	}
-	if d.Crawl.Kind.Image() {
+	if d.Attempt.Kind.Image() {
 		if err := b.reader.CanStore(ctx, d.Run.Settings); err != nil {
 			return b.stepWithoutRun(ctx, f.Facts, d.Run.ID, err)
 		}
@@ -184,7 +185,7 @@ func (b *batch) requestPage(ctx context.Context, f decide.Facts, d decide.Decisi
 }
 
 func (b *batch) addHTTPSeed(ctx context.Context, d decide.Decision) error {
-	u, err := urls.Parse(d.Crawl.URL)
+	u, err := urls.Parse(d.Attempt.URL)
 	if err == nil {
 		u, err = u.WithHTTP()
 	}
@@ -234,14 +235,14 @@ const maxShownURLBytes = 300
 
 // attempt makes one attempt. It returns an error if a page of the domain is to be retried later.
 func (b *batch) attempt(ctx context.Context, f decide.Facts, d decide.Decision) (batchAction, error) {
-	u, err := urls.Parse(d.Crawl.URL)
+	u, err := urls.Parse(d.Attempt.URL)
 	if err != nil {
 		d.Action, d.Outcome, d.Explanation = decide.Refuse, crawl.OutcomeFailed, err.Error()
 		return b.recordSkipped(ctx, decide.ClosingAttempt(d, b.in.Domain, time.Now()))
 	}
 	x, next, err := b.makeRequest(ctx, f, d, b.reader.Crawl(f.Facts, d, u))
 	if err == nil && x != nil &&
-		(x.FailureClass == politeness.FailureOrigin || decide.ShouldRefetchRobots(d.Crawl.Robots, x.Attempt.StatusCode, f.Now)) {
+		(x.FailureClass == politeness.FailureOrigin || decide.ShouldRefetchRobots(d.Attempt.Robots, x.Attempt.StatusCode, f.Now)) {
 		// If its robots.txt fails too, the origin's pages are deferred.
 		if err := b.store.ExpireRobots(ctx, u.Origin()); err != nil {
 			return actionEnd, err
@@ -307,7 +308,7 @@ func (b *batch) stepWithoutRun(ctx context.Context, facts crawl.Facts, run int64
 	others.Runs = slices.Clone(facts.Runs)
 	for i := range others.Runs {
 		if others.Runs[i].ID == run {
-			others.Runs[i].Crawl = nil // its settings still limit the requests
+			others.Runs[i].Attempt = nil // its settings still limit the requests
 		}
 	}
 	// If the other run has had its turn, this run's due pages would keep the domain from ending.
@@ -328,13 +329,13 @@ func (b *batch) endAfterFailure(d decide.Decision, attempt crawl.Attempt) (batch
 	if attempt.Reason == reasons.Graylist || attempt.AbandonStatus != "" {
 		return actionStep, nil
 	}
-	b.waitOrDefer(*d.Run, d.Crawl.URL, time.Duration(attempt.Delay), attempt.Reason)
+	b.waitOrDefer(*d.Run, d.Attempt.URL, time.Duration(attempt.Delay), attempt.Reason)
 	if b.res.Defer {
 		return actionEnd, nil
 	}
 	return actionEnd, &siteFailure{wait: time.Duration(attempt.Delay), message: fmt.Sprintf(
 		"%s: attempt %d of %d failed: %s; next request in %s (%s)",
-		urls.Shorten(d.Crawl.URL, maxShownURLBytes), d.Crawl.Attempt, *d.Run.Settings.MaxAttempts,
+		urls.Shorten(d.Attempt.URL, maxShownURLBytes), d.Attempt.Number, *d.Run.Settings.MaxAttempts,
 		cmp.Or(attempt.Error, statusText(attempt.StatusCode)),
 		time.Duration(attempt.Delay).Round(time.Millisecond), attempt.Reason)}
 }

@@ -27,8 +27,8 @@ func (b *testBundle) anotherWorker(t *testing.T, hold time.Duration) crawl.Lease
 	run := decide.Pick(f, f.Now)
 	require.NotNil(t, run)
 	return b.begin(t, crawl.Start{
-		AttemptID: run.Crawl.ID, RunID: run.ID, Domain: b.site, Origin: run.Crawl.Origin, URL: run.Crawl.URL,
-		Kind: run.Crawl.Kind, RetryPriority: new(decide.RetryPriority(*run.Crawl)),
+		AttemptID: run.Attempt.ID, RunID: run.ID, Domain: b.site, Origin: run.Attempt.Origin, URL: run.Attempt.URL,
+		Kind: run.Attempt.Kind, RetryPriority: new(decide.RetryPriority(*run.Attempt)),
 		SlotHold: crawl.Millis(hold), MaxDuration: crawl.Millis(hold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	})
 }

@@ -12,12 +12,14 @@ import (
 )
 
 const (
-	// timerLead is the head start of a workflow's timer before its slot is free: about the time from
-	// timer to activity on a busy server. The process waits out the rest, so that it is on time.
+	// timerLead is the head start of a workflow's timer before its slot is free: about the time
+	// from timer to activity on a busy server. The process waits out the rest, so that it is on
+	// time.
 	timerLead = 400 * time.Millisecond
 	// maxInProcessWait is the longest wait in the process for a batch of one page.
 	maxInProcessWait = 750 * time.Millisecond
-	// maxBatchWait is the longest wait in the process for larger batches, which saves workflow steps.
+	// maxBatchWait is the longest wait in the process for larger batches, which saves workflow
+	// steps.
 	maxBatchWait = 10 * time.Second
 	// minShownWait is the longest wait that is not shown, because a workflow step takes as long.
 	minShownWait = 20 * time.Millisecond
@@ -25,15 +27,15 @@ const (
 
 // wait waits for the domain's slot in the process if the wait is short, else in the workflow.
 func (b *batch) wait(d decide.Decision, wait time.Duration) batchAction {
-	if d.Crawl == nil || d.Reason == reasons.Window {
+	if d.Attempt == nil || d.Reason == reasons.Window {
 		url := ""
-		if d.Crawl != nil {
-			url = d.Crawl.URL
+		if d.Attempt != nil {
+			url = d.Attempt.URL
 		}
 		b.setNextStep(StepFetch, url, wait, d.Reason)
 		return actionEnd
 	}
-	b.setNextStep(StepFetch, d.Crawl.URL, durableWait(wait), d.Reason)
+	b.setNextStep(StepFetch, d.Attempt.URL, durableWait(wait), d.Reason)
 	b.res.Queued = b.in.Queued
 	if b.pagesDone || !b.waitsInProcess(wait) {
 		return actionEnd
@@ -88,7 +90,7 @@ func durableWait(d time.Duration) time.Duration { return max(d-timerLead, 0) }
 
 func (b *batch) handleDeniedLease(ctx context.Context, d decide.Decision, l crawl.Lease) (batchAction, error) {
 	b.in.Queued = isSharedSlotWait(l.Reason)
-	b.waitOrDefer(*d.Run, d.Crawl.URL, l.Wait, l.Reason)
+	b.waitOrDefer(*d.Run, d.Attempt.URL, l.Wait, l.Reason)
 	b.res.Queued = b.in.Queued
 	switch {
 	case l.Wait > 0 && !b.waitsInProcess(l.Wait) || stopping(ctx):
@@ -114,7 +116,7 @@ func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, 
 // prerequisite fetches robots.txt or tdmrep.json before any page of an origin. The workflow
 // requests it, or this process with the same waits while Temporal is busy.
 func (b *batch) prerequisite(ctx context.Context, d decide.Decision) (batchAction, error) {
-	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Crawl.Origin}
+	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Attempt.Origin}
 	if d.Prerequisite != kinds.Robots {
 		b.res.Kind = d.Prerequisite
 	}

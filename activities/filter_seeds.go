@@ -24,7 +24,8 @@ type FilterSeedsResult struct {
 }
 
 const (
-	// seedFilterTimeout limits the requests for robots.txt. The domains' workflows request the rest.
+	// seedFilterTimeout limits the requests for robots.txt. The domains' workflows request the
+	// rest.
 	seedFilterTimeout = time.Minute
 	// dispatcherHeadStart is the head start of the dispatcher, so that its workflows request
 	// robots.txt.
@@ -128,14 +129,14 @@ func (f *seedFilter) filter(ctx context.Context, open []crawl.SeedCrawl, after i
 
 func (f *seedFilter) decide(ctx context.Context, c crawl.SeedCrawl) (decide.Decision, error) {
 	facts := crawl.Facts{Now: c.Now, Domain: crawl.DomainFacts{Name: c.Domain}, Runs: []crawl.RunFacts{{
-		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Crawl: &c.AttemptFacts,
+		ID: f.run.ID, Name: f.run.Name, Settings: f.run.Settings, Attempt: &c.AttemptFacts,
 	}}}
 	full, err := f.completeAttemptFacts(ctx, facts, &c.AttemptFacts)
 	if err != nil {
 		return decide.Decision{}, err
 	}
 	full.Windows = nil
-	return decide.Crawl(full, facts.Now), nil
+	return decide.Attempt(full, facts.Now), nil
 }
 
 func (f *seedFilter) closeDisallowed(ctx context.Context, c crawl.SeedCrawl, res *FilterSeedsResult) error {

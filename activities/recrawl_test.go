@@ -102,8 +102,8 @@ func TestRecrawl(t *testing.T) {
 		require.NoError(t, err)
 		facts, err = b.store.Facts(t.Context(), b.site)
 		require.NoError(t, err)
-		require.Equal(t, 1, facts.Runs[0].Crawl.Attempt)
-		require.True(t, facts.Runs[0].Crawl.IsRevisit)
+		require.Equal(t, 1, facts.Runs[0].Attempt.Number)
+		require.True(t, facts.Runs[0].Attempt.IsRevisit)
 	})
 
 	t.Run("LetsWhatIsGoneFadeOut", func(t *testing.T) {

@@ -87,7 +87,7 @@ func TestRefusedAddress(t *testing.T) {
 		b.requireNothingInFlight(t)
 		facts, err := b.store.PageFacts(t.Context(), b.site, b.page("/"))
 		require.NoError(t, err)
-		why := decide.Crawl(decide.Facts{Facts: facts}, facts.Now)
+		why := decide.Attempt(decide.Facts{Facts: facts}, facts.Now)
 		require.Equal(t, decide.Finish, why.Action)
 		require.Contains(t, why.Explanation, "the domain is deferred ("+b.site+" has the address 10.20.30.40, which is not public: ")
 	})

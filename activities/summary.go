@@ -105,7 +105,7 @@ func (b *batch) setSummary(d decide.Decision, req request.Request, result reques
 	b.res.LastRequest = newRequestSummary(req.URL.String(), req.Start.Kind, attempt)
 	health := cmp.Or(attempt.Health, &result.Recorded.Facts.Domain.Health)
 	b.res.Summary = DomainSummary{Delay: settings.Duration(attempt.Delay), Reason: attempt.Reason, Health: politeness.Describe(*health)}
-	if d.Crawl != nil && d.Crawl.Robots != nil {
-		b.res.Summary.Robots = d.Crawl.Robots.Verdict
+	if d.Attempt != nil && d.Attempt.Robots != nil {
+		b.res.Summary.Robots = d.Attempt.Robots.Verdict
 	}
 }

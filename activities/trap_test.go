@@ -26,7 +26,7 @@ func (b *testBundle) crawlAll(t *testing.T, most int) {
 	require.Fail(t, "no end", "%d requests", len(b.pages()))
 }
 
-// skipWait makes the site's slots and pending crawls due as if a wait had passed.
+// skipWait makes the site's slots and pending attempts due as if a wait had passed.
 func (b *testBundle) skipWait(t *testing.T, wait time.Duration) {
 	t.Helper()
 	if wait > 0 {

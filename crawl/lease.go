@@ -9,9 +9,9 @@ import (
 
 // Start requests a lease from the guard: the right to make one request now. It is one document.
 type Start struct {
-	// AttemptID is the crawl to begin; 0 for a prerequisite, which gets a row by this.
+	// ID is the attempt to begin; 0 for a prerequisite, which gets a row by this.
 	AttemptID int64 `json:"attempt_id"`
-	RunID   int64 `json:"run_id"`
+	RunID     int64 `json:"run_id"`
 	// Domain is the requested domain, which a redirect of robots.txt may have chosen.
 	Domain string     `json:"domain"`
 	Origin string     `json:"origin"`
@@ -23,14 +23,14 @@ type Start struct {
 	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared lists the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared_slots"`
-	// SlotHold is the time before the domain's slot reopens if nothing releases it. MaxDuration is the
-	// longest duration of a request, after which shared slots are closed for their own delay.
+	// SlotHold is the time before the domain's slot reopens if nothing releases it. MaxDuration is
+	// the longest duration of a request, after which shared slots are closed for their own delay.
 	SlotHold    Millis `json:"hold_ms"`
 	MaxDuration Millis `json:"span_ms"`
 	// Queued is set if the caller has waited in a shared slot's queue.
 	Queued bool `json:"queued"`
-	// RunBudget, DomainBudget and RegisteredBudget limit the run's requests in all, to the domain, and
-	// to its registered domain; nil means no limit.
+	// RunBudget, DomainBudget and RegisteredBudget limit the run's requests in all, to the domain,
+	// and to its registered domain; nil means no limit.
 	RunBudget        *int64 `json:"run_budget,omitempty"`
 	DomainBudget     *int64 `json:"domain_budget,omitempty"`
 	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
@@ -51,7 +51,7 @@ type SharedSlot struct {
 // Lease is the guard's response.
 type Lease struct {
 	Granted bool
-	// AttemptID is the crawl that holds the lease, if granted.
+	// ID is the attempt that holds the lease, if granted.
 	AttemptID int64
 	// Wait is the time before the next request for a lease, if not granted, and Reason its cause. A
 	// wait is useless with reasons.Stale, or if an operator forbids the request.
@@ -61,7 +61,8 @@ type Lease struct {
 
 // The durations of claims: the right of one workflow to serve a domain.
 const (
-	// ClaimStart is the duration of a dispatcher's claim before the domain's first request renews it.
+	// ClaimStart is the duration of a dispatcher's claim before the domain's first request renews
+	// it.
 	ClaimStart = time.Minute
 	// ClaimRenewed is the duration of a request's claim. A longer wait renews it first.
 	ClaimRenewed = 30 * time.Minute

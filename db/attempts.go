@@ -66,7 +66,7 @@ func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.AttemptBeginRow] {
 // Attempts of different domains that end during a transaction share the next one. An attempt whose
 // domain rests for a while waits some milliseconds for others.
 func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult, error) {
-	id := strconv.FormatInt(a.AttemptID, 10)
+	id := strconv.FormatInt(a.ID, 10)
 	op := "record crawl " + id
 	if a.Requested && len(a.Shared) > 0 && a.Ended.IsZero() {
 		var err error
@@ -97,12 +97,12 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult
 
 type slotRelease struct {
 	AttemptID int64              `json:"attempt_id"`
-	Shared  []crawl.SharedSlot `json:"shared_slots"`
+	Shared    []crawl.SharedSlot `json:"shared_slots"`
 }
 
 // release releases the shared slots of an attempt, and returns the end of its request.
 func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error) {
-	doc, err := document("the end of a request", slotRelease{a.AttemptID, a.Shared})
+	doc, err := document("the end of a request", slotRelease{a.ID, a.Shared})
 	if err != nil {
 		return time.Time{}, err
 	}

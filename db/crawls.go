@@ -63,14 +63,14 @@ func (s *Store) Withdraw(
 	})
 }
 
-// Pending counts the pending crawls of a domain in some runs, up to limit.
+// Pending counts the pending attempts of a domain in some runs, up to limit.
 func (s *Store) Pending(ctx context.Context, domain string, runs []int64, limit int) (int64, error) {
 	n, err := s.q.AttemptsPending(ctx, dbsqlc.AttemptsPendingParams{Runs: runs, Domain: domain, Max: int32Of(limit)})
 	return n, translate("count pending pages", err)
 }
 
-// DeferOrigin defers the pending crawls of an origin until an instant; with schemeless, also those
-// of seeds without a scheme. It returns their number.
+// DeferOrigin defers the pending attempts of an origin until an instant; with schemeless, also
+// those of seeds without a scheme. It returns their number.
 func (s *Store) DeferOrigin(ctx context.Context, domain, origin string, until time.Time, schemeless bool) (int64, error) {
 	n, err := s.q.OriginDefer(ctx, dbsqlc.OriginDeferParams{Origin: origin, Domain: domain, Until: until, Schemeless: schemeless})
 	return n, translate("defer "+origin, err)

@@ -213,7 +213,7 @@ func TestRecordHappensOnce(t *testing.T) {
 		zombie.Page.Signals.Title, zombie.Delay, zombie.RetryIn = "late", crawl.Millis(9*time.Hour), new(crawl.Millis(0))
 		b.expire(t, "domain:a.example")
 		heir := b.begin(t, domainA)
-		require.NotEqual(t, zombie.AttemptID, heir.AttemptID)
+		require.NotEqual(t, zombie.ID, heir.AttemptID)
 
 		before := b.snapshot(t)
 		rec, err := b.Record(t.Context(), zombie)

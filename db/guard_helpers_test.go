@@ -23,10 +23,10 @@ type view struct {
 
 	// AttemptID is 0 if nothing is due that may be requested.
 	AttemptID int64
-	Run     string
-	URL     string
-	Origin  string
-	Attempt int
+	Run       string
+	URL       string
+	Origin    string
+	Attempt   int
 	// SlotWait is how long the domain's slot stays closed.
 	SlotWait   time.Duration
 	SlotReason reasons.Reason
@@ -41,14 +41,14 @@ func viewOf(f crawl.Facts) view {
 		Facts: f, Pace: decide.PaceOf(f), DueIn: -time.Millisecond,
 		SlotWait: max(f.Domain.SlotFree.Sub(f.Now), 0), SlotReason: f.Domain.SlotReason,
 	}
-	if d := decide.Decide(decide.Facts{Facts: f}, f.Now); d.Crawl != nil {
+	if d := decide.Decide(decide.Facts{Facts: f}, f.Now); d.Attempt != nil {
 		v.picked = d.Run
-		v.AttemptID, v.Run, v.URL, v.Origin = d.Crawl.ID, d.Run.Name, d.Crawl.URL, d.Crawl.Origin
-		v.Attempt = d.Crawl.Attempt
+		v.AttemptID, v.Run, v.URL, v.Origin = d.Attempt.ID, d.Run.Name, d.Attempt.URL, d.Attempt.Origin
+		v.Attempt = d.Attempt.Number
 	}
 	for _, r := range f.Runs {
 		at := r.Due
-		if r.Crawl != nil && !decide.BudgetSpent(r) {
+		if r.Attempt != nil && !decide.BudgetSpent(r) {
 			at = f.Now
 		}
 		if in := max(at.Sub(f.Now), 0); !at.IsZero() && (v.DueIn < 0 || in < v.DueIn) {
@@ -82,7 +82,7 @@ func subnet(ip string) string { return politeness.Subnet(netip.MustParseAddr(ip)
 // startOf asks for the lease of what is next; ip may be empty.
 func startOf(n view, domain, ip string) crawl.Start {
 	s := crawl.Start{
-		AttemptID: n.AttemptID, RunID: n.picked.ID, Domain: domain, Origin: n.Origin, URL: n.URL, Kind: n.picked.Crawl.Kind,
+		AttemptID: n.AttemptID, RunID: n.picked.ID, Domain: domain, Origin: n.Origin, URL: n.URL, Kind: n.picked.Attempt.Kind,
 		RetryPriority: retryPriority(*n.picked), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
 		SlotHold: crawl.Millis(longHold), MaxDuration: crawl.Millis(longHold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	}
@@ -110,9 +110,9 @@ func (b *bundle) beginAt(t *testing.T, domain, ip string) view {
 
 // attempted is a successful attempt to record; tests change what they are about.
 func attempted(n view, domain string, found ...crawl.Link) crawl.Attempt {
-	follow, _ := decide.FollowLinks(*n.picked, *n.picked.Crawl, usage.Usage{})
+	follow, _ := decide.FollowLinks(*n.picked, *n.picked.Attempt, usage.Usage{})
 	return crawl.Attempt{
-		AttemptID: n.AttemptID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
+		ID: n.AttemptID, Domain: domain, Requested: true, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
 		EndedAt: time.Now(), Reason: reasons.Delay, Links: found,
 		Page:   &crawl.PageUpdate{Visit: &crawl.VisitUpdate{}, Signals: &crawl.Signals{}},
 		Follow: follow,
@@ -198,7 +198,7 @@ func (b *bundle) release(
 	ctx context.Context, domain, ip, holder string, ended time.Time, delay, ipDelay time.Duration, why reasons.Reason,
 ) error {
 	_, err := b.Record(ctx, settled(crawl.Attempt{
-		AttemptID: b.leased(domain, holder), Domain: domain, Requested: true, IP: ip,
+		ID: b.leased(domain, holder), Domain: domain, Requested: true, IP: ip,
 		Outcome: crawl.OutcomeSuccess, StatusCode: 200, EndedAt: ended,
 		Delay: crawl.Millis(delay), IPDelay: crawl.Millis(ipDelay), Reason: why,
 	}))
@@ -214,8 +214,8 @@ func (b *bundle) giveBack(t *testing.T, domain, ip, holder string) {
 
 // retryPriority returns the priority of a retry, as FetchPages passes it to Begin.
 func retryPriority(run crawl.RunFacts) *int {
-	if decide.LastAttempt(run, *run.Crawl) {
+	if decide.LastAttempt(run, *run.Attempt) {
 		return nil
 	}
-	return new(decide.RetryPriority(*run.Crawl))
+	return new(decide.RetryPriority(*run.Attempt))
 }

@@ -127,7 +127,7 @@ func (b *bundle) expire(t *testing.T, key string) {
 	b.exec(t, "UPDATE politeness_slots SET free_at = clock_timestamp() - interval '1 second', ended_at = NULL WHERE key = $1", key)
 }
 
-// makeDue makes it as if the time of all the run's pending crawls had come, and
+// makeDue makes it as if the time of all the run's pending attempts had come, and
 // that of its domains to be looked at.
 func (b *bundle) makeDue(t *testing.T) {
 	t.Helper()

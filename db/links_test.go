@@ -126,7 +126,7 @@ func TestRecordFollowsRedirects(t *testing.T) {
 		t.Helper()
 		n := b.begin(t, domain)
 		a := attempted(n, domain, links(t, to)...)
-		a.StatusCode, a.Redirect, a.Follow = 301, true, decide.FollowRedirect(*n.picked, *n.picked.Crawl)
+		a.StatusCode, a.Redirect, a.Follow = 301, true, decide.FollowRedirect(*n.picked, *n.picked.Attempt)
 		b.finish(t, a)
 	}
 

@@ -38,14 +38,14 @@ func TestNext(t *testing.T) {
 		b.seed(t, "https://all.example:8443/page?q")
 		n := b.next(t, "all.example")
 		require.WithinDuration(t, time.Now(), n.Now, time.Minute)
-		run, c := n.Runs[0], n.Runs[0].Crawl
+		run, c := n.Runs[0], n.Runs[0].Attempt
 		require.Equal(t, crawl.Facts{
 			Now: n.Now, Domain: crawl.DomainFacts{Name: "all.example", Status: crawl.DomainPending},
 			Runs: []crawl.RunFacts{{
 				ID: b.run.ID, Name: "all", Settings: set.WithDefaults(), Seed: true,
-				Crawl: &crawl.AttemptFacts{
+				Attempt: &crawl.AttemptFacts{
 					ID: n.AttemptID, URL: "https://all.example:8443/page?q", Kind: kinds.Page,
-					Origin: "https://all.example:8443", Attempt: 1, ScheduledFor: c.ScheduledFor,
+					Origin: "https://all.example:8443", Number: 1, ScheduledFor: c.ScheduledFor,
 					Patterns: []crawl.PatternFacts{{Pattern: "/page"}, {Pattern: "/page?q"}},
 				},
 			}},
@@ -68,7 +68,7 @@ func TestNext(t *testing.T) {
 		n = b.next(t, "all.example")
 		robots, err := b.Robots(t.Context(), n.Origin)
 		require.NoError(t, err)
-		known := n.picked.Crawl.Robots
+		known := n.picked.Attempt.Robots
 		require.NotNil(t, known)
 		require.Equal(t, crawl.RobotsRules, known.Verdict)
 		require.Equal(t, robots.Version, known.Version)
@@ -82,7 +82,7 @@ func TestNext(t *testing.T) {
 
 		b.exec(t, "UPDATE robots SET expires_at = now() - interval '1 hour' WHERE origin = $1", n.Origin)
 		n = b.next(t, "all.example")
-		require.True(t, n.picked.Crawl.Robots.ExpiresAt.Before(n.Now))
+		require.True(t, n.picked.Attempt.Robots.ExpiresAt.Before(n.Now))
 	})
 
 	t.Run("TakesTheStrictestDelayOfAllRuns", func(t *testing.T) {

@@ -108,7 +108,7 @@ func TestPatternsKeepWhatTheyShare(t *testing.T) {
 		{Pattern: "/i", Seen: 4, Duplicates: 1, Shared: []byte("shared"), Fingerprints: []byte("three")},
 		{Pattern: "/i?k&n", Seen: 4, Duplicates: 1},
 		{Pattern: "/i?k=other&n"},
-	}, n.Runs[0].Crawl.Patterns)
+	}, n.Runs[0].Attempt.Patterns)
 }
 
 func TestRedirectsAreJudgedWithTheirTargets(t *testing.T) {
@@ -165,7 +165,7 @@ func TestPatternsAreReset(t *testing.T) {
 	require.Equal(t, spent, d.Trap)
 	require.Equal(t, []crawl.Trap{spent}, b.domain(t, domainA).Traps)
 	b.finish(t, crawl.Attempt{
-		AttemptID: d.Crawl.ID, Domain: domainA, Outcome: d.Outcome, Skipped: d.Reason, EndedAt: time.Now(),
+		ID: d.Attempt.ID, Domain: domainA, Outcome: d.Outcome, Skipped: d.Reason, EndedAt: time.Now(),
 		Page: &crawl.PageUpdate{Trap: d.Trap.Rule, TrapEvidence: d.Trap.Evidence},
 	})
 	require.Nil(t, decide.Pick(b.next(t, domainA).Facts, time.Now().Add(time.Hour)))
@@ -174,7 +174,7 @@ func TestPatternsAreReset(t *testing.T) {
 	require.Empty(t, b.domain(t, domainA).Traps)
 	require.Zero(t, one[int](t, b, "SELECT count(*) FROM pages WHERE trap IS NOT NULL OR trap_evidence IS NOT NULL OR duplicate"))
 	n = b.next(t, domainA)
-	require.Equal(t, "https://a.example/p/99", n.Runs[0].Crawl.URL, "it is decided again")
+	require.Equal(t, "https://a.example/p/99", n.Runs[0].Attempt.URL, "it is decided again")
 	require.NotEqual(t, decide.Skip, decide.Decide(decide.Facts{Facts: n.Facts}, n.Now).Action)
 	require.NoError(t, b.ResetTraps(t.Context(), domainA))
 	require.NoError(t, b.ResetTraps(t.Context(), "unknown.example"))
@@ -203,7 +203,7 @@ func TestPatternsRecoverWithEachRun(t *testing.T) {
 	b.exec(t, "UPDATE pages SET patterns = '{/p}'")
 	counted := map[int64]crawl.PatternFacts{}
 	for _, r := range b.next(t, domainA).Runs {
-		counted[r.ID] = r.Crawl.Patterns[0]
+		counted[r.ID] = r.Attempt.Patterns[0]
 	}
 	before := crawl.PatternFacts{Pattern: "/p", Seen: 101, Duplicates: 61, Copies: 41}
 	require.Equal(t, map[int64]crawl.PatternFacts{

@@ -207,7 +207,7 @@ func TestRankOrdersPages(t *testing.T) {
 		require.NoError(t, err)
 		for _, r := range f.Runs {
 			if r.ID == b.run.ID {
-				return r.Crawl.URL
+				return r.Attempt.URL
 			}
 		}
 		return ""

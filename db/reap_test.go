@@ -60,7 +60,7 @@ func TestDeadWorkersAttempt(t *testing.T) {
 			at := attempted(b.begin(t, "outlasts.example"), "outlasts.example")
 			at.LeaseExpired = want
 			b.finish(t, at)
-			require.Equal(t, want, one[bool](t, b, "SELECT lost FROM audit_requests WHERE id = $1", at.AttemptID), i)
+			require.Equal(t, want, one[bool](t, b, "SELECT lost FROM audit_requests WHERE id = $1", at.ID), i)
 		}
 		require.EqualValues(t, 2, b.progress(t).Success)
 	})

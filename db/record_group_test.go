@@ -105,7 +105,7 @@ func TestRecordInGroups(t *testing.T) {
 		var attempts []crawl.Attempt
 		for _, id := range column[int64](t, b, "SELECT id FROM page_crawls ORDER BY id") {
 			attempts = append(attempts, crawl.Attempt{
-				AttemptID: id, Domain: domainA, Outcome: crawl.OutcomeSkipped, Skipped: reasons.Trap, EndedAt: time.Now(),
+				ID: id, Domain: domainA, Outcome: crawl.OutcomeSkipped, Skipped: reasons.Trap, EndedAt: time.Now(),
 			})
 		}
 		for _, o := range b.RecordTogether(t.Context(), nothing, attempts...) {

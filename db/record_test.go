@@ -133,7 +133,7 @@ func TestRecordOfARobotsTxt(t *testing.T) {
 		require.NoError(t, err)
 		n := viewOf(rec.Facts)
 		require.Equal(t, "https://a.example/", n.URL)
-		require.NotNil(t, n.picked.Crawl.Robots)
+		require.NotNil(t, n.picked.Attempt.Robots)
 	})
 }
 
@@ -176,7 +176,7 @@ func TestSharedSlotsAreFreeSinceTheRecordedEnd(t *testing.T) {
 	a.IP, a.IPDelay, a.Delay = address, crawl.Millis(time.Second), crawl.Millis(time.Minute)
 	rec, err := b.Record(t.Context(), settled(a))
 	require.NoError(t, err)
-	ended := one[time.Time](t, b, "SELECT completed_at FROM page_crawls WHERE id = $1", a.AttemptID)
+	ended := one[time.Time](t, b, "SELECT completed_at FROM page_crawls WHERE id = $1", a.ID)
 	require.True(t, ended.Equal(rec.Ended))
 	free := one[time.Time](t, b, "SELECT free_at FROM politeness_slots WHERE key = 'ip:' || $1", address)
 	require.True(t, ended.Add(time.Second).Equal(free), "%s after %s", free.Sub(ended), ended)

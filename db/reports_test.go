@@ -48,7 +48,7 @@ func TestDomainReport(t *testing.T) {
 	require.WithinDuration(t, b.clock(t).Add(time.Hour), d.SlotFree, 5*time.Minute)
 	require.Len(t, d.Recent, 1)
 	require.Equal(t, report.Attempt{
-		ID: a.AttemptID, Domain: domainA, URL: "https://a.example/1", Kind: kinds.Page, Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
+		ID: a.ID, Domain: domainA, URL: "https://a.example/1", Kind: kinds.Page, Run: "test", Outcome: crawl.OutcomeBlocked4xx, StatusCode: 410,
 		Error: "gone", Bytes: 9, Duration: settings.Duration(70 * time.Millisecond), CompletedAt: d.Recent[0].CompletedAt,
 		Delay: settings.Duration(time.Hour), DelayReason: reasons.CrawlDelay,
 	}, d.Recent[0])

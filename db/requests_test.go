@@ -13,12 +13,12 @@ import (
 
 // logged is a request as the history has it.
 type logged struct {
-	Domain, IP, Kind, URL, Reason   string
-	AttemptID, DelayMs, RetryAfterMs  int64
-	Lost                            bool
-	Took, SinceEnd                  time.Duration
-	Origin                          string
-	RobotsVersion, IPDelayMs, Count int64
+	Domain, IP, Kind, URL, Reason    string
+	AttemptID, DelayMs, RetryAfterMs int64
+	Lost                             bool
+	Took, SinceEnd                   time.Duration
+	Origin                           string
+	RobotsVersion, IPDelayMs, Count  int64
 }
 
 func (b *bundle) logged(t *testing.T, domain string) logged {

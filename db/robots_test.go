@@ -127,7 +127,7 @@ func TestDeferOrigin(t *testing.T) {
 		t.Helper()
 		f, err := b.PageFacts(t.Context(), domainA, origin+"/pending1")
 		require.NoError(t, err)
-		d := decide.Crawl(decide.Facts{Facts: f}, f.Now)
+		d := decide.Attempt(decide.Facts{Facts: f}, f.Now)
 		if d.Action != decide.DeferOrigin {
 			return 0
 		}

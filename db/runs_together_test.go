@@ -115,7 +115,8 @@ func TestRunsOnOneDomain(t *testing.T) {
 		}
 		require.Equal(t, 1, turns())
 
-		// the other claims it again: the crowded one is not asked, nor is its turn counted once more
+		// the other claims it again: the crowded one is not asked, nor is its turn counted once
+		// more
 		other.seed(t, "https://turns.example/more")
 		require.Equal(t, []string{domain}, other.claim(t, 1))
 		crowded.expire(t, "domain:"+domain)
@@ -201,7 +202,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		b.expire(t, "domain:"+domain)
-		require.True(t, b.next(t, domain).picked.Crawl.IsRevisit)
+		require.True(t, b.next(t, domain).picked.Attempt.IsRevisit)
 		return b
 	}
 
@@ -212,9 +213,9 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		at.Outcome, at.RetryIn = crawl.OutcomeBlocked5xx, new(crawl.Millis(0))
 		b.finish(t, at)
 		b.expire(t, "domain:trouble.example")
-		c := b.next(t, "trouble.example").picked.Crawl
+		c := b.next(t, "trouble.example").picked.Attempt
 		require.True(t, c.IsRevisit, "else it would be skipped as fetched lately")
-		require.Equal(t, 2, c.Attempt)
+		require.Equal(t, 2, c.Number)
 	})
 
 	t.Run("AfterAWorkersDeath", func(t *testing.T) {
@@ -222,7 +223,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		b := again(t, "death.example", settings.Settings{})
 		b.begin(t, "death.example")
 		b.expire(t, "domain:death.example")
-		require.True(t, b.next(t, "death.example").picked.Crawl.IsRevisit)
+		require.True(t, b.next(t, "death.example").picked.Attempt.IsRevisit)
 	})
 
 	t.Run("AfterTheDeathOfItsLastTry", func(t *testing.T) {
@@ -241,7 +242,7 @@ func TestAnotherTryOfAVisitThatComesAgain(t *testing.T) {
 		n := b.begin(t, "back.example")
 		require.NoError(t, b.Withdraw(t.Context(), startOf(n, "back.example", ""), n.AttemptID, 0, false, "our fault", 0))
 		b.expire(t, "domain:back.example")
-		require.True(t, b.next(t, "back.example").picked.Crawl.IsRevisit)
+		require.True(t, b.next(t, "back.example").picked.Attempt.IsRevisit)
 	})
 }
 
@@ -267,7 +268,7 @@ func TestAnImageFoundWhereTheBudgetOfPagesIsSpent(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []string{domainA}, b.claim(t, 10))
 			b.expire(t, "domain:"+domainA)
-			require.Equal(t, kinds.Image, b.next(t, domainA).picked.Crawl.Kind)
+			require.Equal(t, kinds.Image, b.next(t, domainA).picked.Attempt.Kind)
 			activity, err := b.ActivityUpTo(t.Context(), b.run.ID, 0)
 			require.NoError(t, err)
 			require.Equal(t, 1, activity.Busy, "the run waits for it")

@@ -332,7 +332,7 @@ func TestSubnetSlot(t *testing.T) {
 	require.True(t, take("e.example", "192.0.2.5", 0).Granted, "who does not pace subnets")
 
 	b.finish(t, crawl.Attempt{
-		AttemptID: b.leased("a.example", "a.example"), Domain: "a.example", Requested: true, IP: "192.0.2.1",
+		ID: b.leased("a.example", "a.example"), Domain: "a.example", Requested: true, IP: "192.0.2.1",
 		Outcome: crawl.OutcomeSuccess, StatusCode: 200,
 		EndedAt: time.Now().Add(-time.Hour), IPDelay: crawl.Millis(time.Second), SubnetDelay: crawl.Millis(time.Minute),
 	})

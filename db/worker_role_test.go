@@ -78,7 +78,7 @@ func crawlAll(t *testing.T, b *bundle) {
 // robotsRecord is an attempt that has read a robots.txt.
 func robotsRecord(id int64, domain, rules string) crawl.Attempt {
 	return settled(crawl.Attempt{
-		AttemptID: id, Domain: domain, Requested: true, IP: address, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
+		ID: id, Domain: domain, Requested: true, IP: address, Outcome: crawl.OutcomeSuccess, StatusCode: 200,
 		EndedAt: time.Now(), IPDelay: crawl.Millis(time.Millisecond), Reason: reasons.Delay,
 		Robots: &crawl.Robots{
 			Origin: "https://" + domain, Domain: domain, Verdict: crawl.RobotsRules, Rules: rules,

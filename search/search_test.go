@@ -73,7 +73,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 		require.NoError(t, err)
 		facts, err := l.store.Facts(t.Context(), u.Domain())
 		require.NoError(t, err)
-		c := facts.Runs[0].Crawl
+		c := facts.Runs[0].Attempt
 		require.NotNil(t, c)
 		lease, err := l.store.Begin(t.Context(), crawl.Start{
 			AttemptID: c.ID, RunID: l.run.ID, Domain: u.Domain(), Origin: c.Origin, URL: c.URL, Kind: c.Kind,
@@ -87,7 +87,7 @@ func (l *library) add(t *testing.T, pages ...page) {
 			visit.Content = crawl.ContentHash{p.content}
 		}
 		at := crawl.Attempt{
-			AttemptID: c.ID, Domain: u.Domain(), Requested: true, Reached: true, EndedAt: time.Now(), Outcome: crawl.OutcomeSuccess,
+			ID: c.ID, Domain: u.Domain(), Requested: true, Reached: true, EndedAt: time.Now(), Outcome: crawl.OutcomeSuccess,
 			StatusCode: 200, Reason: reasons.Delay,
 			Page: &crawl.PageUpdate{
 				Visit: visit, Signals: &p.signals, Language: p.language, Extractor: crawl.ExtractorVersion, NoIndex: p.noindex,

@@ -169,7 +169,7 @@ func TestPage(t *testing.T) {
 		id := r.begin()
 		output.ContainsOnSameLine(t, r.Print("page", aPage), "crawl ", "in flight in run small-web")
 		_, err := r.store.Record(t.Context(), crawl.Attempt{
-			AttemptID: id, Domain: aDomain, Requested: true, Outcome: crawl.OutcomeTimeout, Error: "no answer in 30s",
+			ID: id, Domain: aDomain, Requested: true, Outcome: crawl.OutcomeTimeout, Error: "no answer in 30s",
 			EndedAt: time.Now(), RetryIn: new(crawl.Millis(0)),
 		})
 		require.NoError(t, err)

@@ -33,7 +33,7 @@ func TestRecrawl(t *testing.T) {
 			r.Print("recrawl", aOrigin+"/3", "https://new.example/", "--run", "small-web"))
 		next, err := r.store.Next(t.Context(), aDomain)
 		require.NoError(t, err)
-		require.Equal(t, aOrigin+"/3", next.Runs[0].Crawl.URL)
+		require.Equal(t, aOrigin+"/3", next.Runs[0].Attempt.URL)
 		r.Refuse([]string{"recrawl", "no url", "--run", "small-web"}, "no url")
 		r.Refuse([]string{"recrawl", aPage, "--run", "small-web", "--delay", "1s"}, "--delay: settings need a separate run")
 		r.Print("stop", "run:small-web")

@@ -102,7 +102,7 @@ func (r *rows) begin() int64 {
 	facts, err := r.store.Facts(r.t.Context(), aDomain)
 	require.NoError(r.t, err)
 	require.NotEmpty(r.t, facts.Runs)
-	c := facts.Runs[0].Crawl
+	c := facts.Runs[0].Attempt
 	require.NotNil(r.t, c, "nothing is due")
 	lease, err := r.store.Begin(r.t.Context(), crawl.Start{
 		AttemptID: c.ID, RunID: r.run.ID, Domain: aDomain, Origin: c.Origin, URL: c.URL, Kind: c.Kind,
@@ -116,7 +116,7 @@ func (r *rows) begin() int64 {
 // fetched records a request for the page that is first in line.
 func (r *rows) fetched(a crawl.Attempt) *rows {
 	r.t.Helper()
-	a.AttemptID, a.Domain, a.Requested = r.begin(), aDomain, true
+	a.ID, a.Domain, a.Requested = r.begin(), aDomain, true
 	a.EndedAt = time.Now()
 	if a.Outcome == "" {
 		a.Outcome, a.StatusCode = crawl.OutcomeSuccess, 200

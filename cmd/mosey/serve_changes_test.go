@@ -188,7 +188,7 @@ func TestServeCrawlsAPageNow(t *testing.T) {
 	b.post("/url", "do", "crawl", "u", aOrigin+"/2", "run", "small-web")
 	next, err := r.store.Next(t.Context(), aDomain)
 	require.NoError(t, err)
-	require.Equal(t, aOrigin+"/2", next.Runs[0].Crawl.URL, "it comes first")
+	require.Equal(t, aOrigin+"/2", next.Runs[0].Attempt.URL, "it comes first")
 
 	page = b.post("/url", "do", "crawl", "u", aOrigin+"/unknown", "run", "small-web")
 	require.Contains(t, page, "pending", "one that nobody knew is one that is asked for")

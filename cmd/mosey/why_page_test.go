@@ -267,7 +267,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 		facts, err := r.store.Facts(t.Context(), aDomain)
 		require.NoError(t, err)
 		_, err = r.store.Record(t.Context(), crawl.Attempt{
-			AttemptID: facts.Runs[0].Crawl.ID, Domain: aDomain, Outcome: crawl.OutcomeSkipped, Skipped: reasons.Fresh, EndedAt: time.Now(),
+			ID: facts.Runs[0].Attempt.ID, Domain: aDomain, Outcome: crawl.OutcomeSkipped, Skipped: reasons.Fresh, EndedAt: time.Now(),
 		})
 		require.NoError(t, err)
 		r.requireWhy(aPage, "done in run small-web: skipped (fresh) on ", "run small-web is running: 1 skipped")

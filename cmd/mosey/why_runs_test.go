@@ -52,7 +52,7 @@ func TestWhyPageOfSeveralRuns(t *testing.T) {
 		facts, err := r.store.Facts(t.Context(), aDomain)
 		require.NoError(t, err)
 		_, err = r.store.Record(t.Context(), crawl.Attempt{
-			AttemptID: facts.Runs[0].Crawl.ID, Domain: aDomain, Outcome: crawl.OutcomeSkipped, Skipped: reasons.MinRefetch,
+			ID: facts.Runs[0].Attempt.ID, Domain: aDomain, Outcome: crawl.OutcomeSkipped, Skipped: reasons.MinRefetch,
 			EndedAt: time.Now(),
 		})
 		require.NoError(t, err)

@@ -36,7 +36,7 @@ func limitOrNil(n int64) *int64 {
 // BudgetSpent reports whether the budgets forbid the first crawl in line. Images ignore page
 // budgets.
 func BudgetSpent(run crawl.RunFacts) bool {
-	image := run.Crawl != nil && run.Crawl.Kind.Image()
+	image := run.Attempt != nil && run.Attempt.Kind.Image()
 	return run.Spent == crawl.SpentAll || run.Spent == crawl.SpentPages && !image
 }
 

@@ -10,8 +10,8 @@ import (
 // ClosingAttempt returns the record of a crawl that ends now, permanently, without a request.
 func ClosingAttempt(d Decision, domain string, now time.Time) crawl.Attempt {
 	attempt := crawl.Attempt{
-		AttemptID: d.Crawl.ID, Domain: domain, Outcome: d.Outcome, Error: d.Explanation, EndedAt: now,
-		URL: d.Crawl.URL, Kind: d.Crawl.Kind, Run: d.Run.Name,
+		ID: d.Attempt.ID, Domain: domain, Outcome: d.Outcome, Error: d.Explanation, EndedAt: now,
+		URL: d.Attempt.URL, Kind: d.Attempt.Kind, Run: d.Run.Name,
 	}
 	attempt.Recrawl = ScheduleSkippedRevisit(d, now)
 	if d.Action == Refuse {
@@ -24,18 +24,18 @@ func ClosingAttempt(d Decision, domain string, now time.Time) crawl.Attempt {
 		return attempt
 	}
 	// Links from a response of 4xx, if any, are gone with it.
-	if d.Reason.Row().Unwanted || d.Crawl.FinalResponse != nil {
+	if d.Reason.Row().Unwanted || d.Attempt.FinalResponse != nil {
 		return attempt
 	}
 	attempt.Error = ""
-	attempt.FollowKnown = FollowSkipped(*d.Run, *d.Crawl)
+	attempt.FollowKnown = FollowSkipped(*d.Run, *d.Attempt)
 	return attempt
 }
 
 // applyRefusal records that a page is forbidden. Only a statement of its publisher removes it from
 // the index. An unknown statement does not.
 func applyRefusal(d Decision, attempt *crawl.Attempt) {
-	c := *d.Crawl
+	c := *d.Attempt
 	attempt.Page = &crawl.PageUpdate{Failed: true}
 	switch {
 	case c.Kind.Image():

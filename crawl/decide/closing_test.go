@@ -49,7 +49,7 @@ func TestRefusedPagesLeaveTheIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := decide.Crawl(facts(c.change...), now)
+			d := decide.Attempt(facts(c.change...), now)
 			require.Equal(t, decide.Refuse, d.Action, "%+v", d)
 			at := decide.ClosingAttempt(d, "a.example", now)
 			require.True(t, at.Page.Failed)

@@ -17,7 +17,8 @@ import (
 type Facts struct {
 	crawl.Facts
 
-	// Windows holds the windows of [WindowTexts], and the site's own, which expire. All must be open.
+	// Windows holds the windows of [WindowTexts], and the site's own, which expire. All must be
+	// open.
 	Windows []politeness.Windows
 	// Ruling is the origin's ruling on the crawl of [Pick]; nil if its robots.txt has no rules.
 	Ruling *Ruling
@@ -33,8 +34,8 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontPageAllowed and LastReachableAllowed are the verdicts on a probe of the front page and of
-	// Worked.
+	// FrontPageAllowed and LastReachableAllowed are the verdicts on a probe of the front page and
+	// of Worked.
 	FrontPageAllowed     bool
 	LastReachableAllowed bool
 	// TDMAllowed reports whether robots.txt allows a request for tdmrep.json, by TDMLine.
@@ -55,7 +56,7 @@ const (
 	FetchPrerequisite Action = "prerequisite" // first requests its robots.txt or tdmrep.json
 	Skip              Action = "skip"         // the page is fresh, or a trap
 	Refuse            Action = "refuse"       // its publisher forbids it
-	DeferOrigin       Action = "defer origin" // puts off all pending crawls of the origin
+	DeferOrigin       Action = "defer origin" // puts off all pending attempts of the origin
 	DeferDomain       Action = "defer domain" // ends the domain's workflow until an instant
 	Wait              Action = "wait"         // until an instant, then decides again
 	Finish            Action = "finish"       // ends the domain's workflow: nothing is due soon
@@ -66,8 +67,8 @@ const (
 type Decision struct {
 	Action Action
 	// Run and Crawl are its subject; nil if nothing is due.
-	Run   *crawl.RunFacts
-	Crawl *crawl.AttemptFacts
+	Run     *crawl.RunFacts
+	Attempt *crawl.AttemptFacts
 	// Prerequisite is for FetchPrerequisite, and URL for Probe.
 	Prerequisite kinds.Kind
 	URL          string
@@ -79,8 +80,8 @@ type Decision struct {
 	// Outcome is the outcome that Skip and Refuse record, with the Trap, if any.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
-	// ByRule is set if a rule of robots.txt refuses the page, ByUsage if the publisher's statement on
-	// its use does. Neither is set if the statement could not be read.
+	// ByRule is set if a rule of robots.txt refuses the page, ByUsage if the publisher's statement
+	// on its use does. Neither is set if the statement could not be read.
 	ByRule  bool
 	ByUsage bool
 	// Pace is the pace of requests to the domain.
@@ -109,7 +110,7 @@ func Decide(f Facts, now time.Time) Decision {
 	if run == nil {
 		return idle(f.Facts, now, d)
 	}
-	d.Run, d.Crawl = run, run.Crawl
+	d.Run, d.Attempt = run, run.Attempt
 	d = decideAttempt(f, now, d)
 	if d.Action == Wait && d.Reason == reasons.Window && d.Until.Sub(now) > maxIdleWait(d.Pace) {
 		d.Action = Finish
@@ -117,15 +118,15 @@ func Decide(f Facts, now time.Time) Decision {
 	return d
 }
 
-// Crawl is Decide for the first run's crawl, due or not, for queries about a page.
-func Crawl(f Facts, now time.Time) Decision {
+// Attempt is Decide for the first run's crawl, due or not, for queries about a page.
+func Attempt(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
-	if len(f.Runs) == 0 || f.Runs[0].Crawl == nil {
+	if len(f.Runs) == 0 || f.Runs[0].Attempt == nil {
 		d.Action, d.Explanation = Done, "no run has the page"
 		return d
 	}
-	d.Run, d.Crawl = &f.Runs[0], f.Runs[0].Crawl
-	c := d.Crawl
+	d.Run, d.Attempt = &f.Runs[0], f.Runs[0].Attempt
+	c := d.Attempt
 	switch {
 	case c.Outcome != "":
 		d.Action, d.Explanation = Done, "the page is done"
@@ -189,7 +190,7 @@ func explainControl(c crawl.Control) string {
 	return text
 }
 
-// idle decides for a domain without due crawls.
+// idle decides for a domain without due attempts.
 func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 	free := f.Domain.SlotFree
 	if free.After(now) && f.Domain.SlotReason == reasons.InFlight {
@@ -198,7 +199,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 		return d
 	}
 	if _, run := yieldingRuns(f, now); run != nil {
-		d.Action, d.Until, d.Reason, d.Run, d.Crawl = Finish, now, reasons.Yields, run, run.Crawl
+		d.Action, d.Until, d.Reason, d.Run, d.Attempt = Finish, now, reasons.Yields, run, run.Attempt
 		d.Explanation = fmt.Sprintf("the domain yields after %s, because other domains of run %s wait",
 			pluralize(*run.Settings.YieldAfter, "request"), run.Name)
 		return d
@@ -213,7 +214,7 @@ func idle(f crawl.Facts, now time.Time, d Decision) Decision {
 		d.Action, d.Until, d.Reason, d.Explanation = Finish, due, reasons.Scheduled, "no page is due"
 		return d
 	}
-	// A due crawl that cannot be leased is being fetched elsewhere.
+	// A due attempt that cannot be leased is being fetched elsewhere.
 	d.Action, d.Reason, d.Explanation = Wait, reasons.Scheduled, "no page is due yet"
 	d.Until = latest(due, free, now.Add(time.Second))
 	return d
@@ -247,7 +248,7 @@ func decideAttempt(f Facts, now time.Time, d Decision) Decision {
 	}
 	d.Action, d.Reason, d.Explanation = Request, "", "the page is due"
 	if f.Domain.Health.Probing {
-		if url := probeURL(f, *d.Crawl); url != d.Crawl.URL {
+		if url := probeURL(f, *d.Attempt); url != d.Attempt.URL {
 			d.Action, d.URL, d.Explanation = Probe, url, "the domain was graylisted, so that "+url+" is requested first as a probe"
 		}
 	}
@@ -276,7 +277,7 @@ func DefersDomain(run crawl.RunFacts, wait time.Duration, reason reasons.Reason)
 // skipPage closes a crawl whose page is still fresh, was fetched recently, or is in an endless
 // space.
 func skipPage(now time.Time, d *Decision) bool {
-	c := d.Crawl
+	c := d.Attempt
 	visit := LastVisit(*d.Run, *c)
 	minAge := minRefetch(*d.Run, *c)
 	if due, cause := freshness.Due(visit, minAge); now.Before(due) {

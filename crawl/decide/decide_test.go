@@ -32,8 +32,8 @@ func facts(change ...func(*decide.Facts)) decide.Facts {
 			Domain: crawl.DomainFacts{Name: "example.org", Status: crawl.DomainActive},
 			Runs: []crawl.RunFacts{{
 				ID: runID, Name: "small-web", Settings: settings.Settings{}.WithDefaults(), Seed: true,
-				Crawl: &crawl.AttemptFacts{
-					ID: 1, URL: "https://example.org/a", Kind: kinds.Page, Origin: "https://example.org", Attempt: 1, Depth: 1,
+				Attempt: &crawl.AttemptFacts{
+					ID: 1, URL: "https://example.org/a", Kind: kinds.Page, Origin: "https://example.org", Number: 1, Depth: 1,
 					ScheduledFor: now.Add(-time.Minute),
 					Robots: &crawl.RobotsFacts{
 						Verdict: crawl.RobotsRules, Version: 3, ExpiresAt: now.Add(time.Hour), Agent: "mosey",
@@ -49,7 +49,7 @@ func facts(change ...func(*decide.Facts)) decide.Facts {
 }
 
 func run(f *decide.Facts) *crawl.RunFacts             { return &f.Runs[0] }
-func page(f *decide.Facts) *crawl.AttemptFacts          { return f.Runs[0].Crawl }
+func page(f *decide.Facts) *crawl.AttemptFacts        { return f.Runs[0].Attempt }
 func decideRobots(f *decide.Facts) *crawl.RobotsFacts { return page(f).Robots }
 
 func control(kind crawl.ControlType, value string, until time.Time) crawl.Control {
@@ -127,22 +127,22 @@ func TestDecide(t *testing.T) {
 			run(f).Spent = crawl.SpentPages
 		}, decide.Finish, reasons.Scheduled, time.Time{}, "no page is due"},
 		"WhatIsDueSoonIsWaitedFor": {
-			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(30*time.Second) },
+			func(f *decide.Facts) { run(f).Attempt, run(f).Due = nil, now.Add(30*time.Second) },
 			decide.Wait, reasons.Scheduled, now.Add(30 * time.Second), "no page is due yet",
 		},
 		"APageThatIsTriedAgainIsWaitedFor": {
-			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now.Add(politeness.BackoffMax) },
+			func(f *decide.Facts) { run(f).Attempt, run(f).Due = nil, now.Add(politeness.BackoffMax) },
 			decide.Wait, reasons.Scheduled, now.Add(politeness.BackoffMax), "no page is due yet",
 		},
 		"AlsoWithALongDelay": {func(f *decide.Facts) {
-			run(f).Crawl, run(f).Due, run(f).Settings.Delay = nil, later, new(settings.Duration(2*time.Hour))
+			run(f).Attempt, run(f).Due, run(f).Settings.Delay = nil, later, new(settings.Duration(2*time.Hour))
 		}, decide.Wait, reasons.Scheduled, later, "no page is due yet"},
 		"WhatIsDueLateIsNot": {
-			func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, later },
+			func(f *decide.Facts) { run(f).Attempt, run(f).Due = nil, later },
 			decide.Finish, reasons.Scheduled, later, "no page is due",
 		},
 		"ARequestInFlightIsWaitedFor": {func(f *decide.Facts) {
-			run(f).Crawl, run(f).LockedAt = nil, now
+			run(f).Attempt, run(f).LockedAt = nil, now
 			f.Domain.SlotFree, f.Domain.SlotReason = later, reasons.InFlight
 		}, decide.Wait, reasons.InFlight, later, "in flight"},
 
@@ -361,7 +361,7 @@ func TestCrawl(t *testing.T) {
 		why    string
 	}{
 		"WhatIsClosedIsDone":        {func(f *decide.Facts) { page(f).Outcome = crawl.OutcomeSuccess }, decide.Done, "the page is done"},
-		"WhatNoRunWantsIsDone":      {func(f *decide.Facts) { run(f).Crawl = nil }, decide.Done, "no run has the page"},
+		"WhatNoRunWantsIsDone":      {func(f *decide.Facts) { run(f).Attempt = nil }, decide.Done, "no run has the page"},
 		"WhatIsInFlightIsWaited":    {func(f *decide.Facts) { page(f).LockedAt = now }, decide.Wait, "being requested"},
 		"AStoppedRunFinishes":       {func(f *decide.Facts) { run(f).Status = crawl.RunStopped }, decide.Finish, "run small-web is stopped"},
 		"ASpentBudgetFinishes":      {func(f *decide.Facts) { run(f).Spent = crawl.SpentPages }, decide.Finish, "limit"},
@@ -371,7 +371,7 @@ func TestCrawl(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := decide.Crawl(facts(c.change), now)
+			d := decide.Attempt(facts(c.change), now)
 			require.Equal(t, c.do, d.Action)
 			require.Contains(t, d.Explanation, c.why)
 		})
@@ -383,10 +383,10 @@ func TestPick(t *testing.T) {
 	f := facts(func(f *decide.Facts) {
 		second := *run(f)
 		other := *page(f)
-		second.ID, second.Crawl = 8, &other
+		second.ID, second.Attempt = 8, &other
 		f.Runs = append(f.Runs, second)
 	})
-	first, second := f.Runs[0].Crawl, f.Runs[1].Crawl
+	first, second := f.Runs[0].Attempt, f.Runs[1].Attempt
 	pick := func() int64 { return decide.Pick(f.Facts, now).ID }
 
 	second.ID, second.Priority = 2, 5

@@ -9,7 +9,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 )
 
-// Pick returns the run whose first due crawl is requested next, if any: runs take turns. Pages
+// Pick returns the run whose first due attempt is requested next, if any: runs take turns. Pages
 // requested by an operator come first, and pages that come last in their run come after all others.
 // Pick skips runs with a spent budget, and runs that yield to others.
 func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
@@ -19,7 +19,7 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 		if !isRequestable(*r, now) || Yields(*r) {
 			continue
 		}
-		if best == nil || priorityClass(*r.Crawl) < priorityClass(*best.Crawl) {
+		if best == nil || priorityClass(*r.Attempt) < priorityClass(*best.Attempt) {
 			best = r
 		}
 	}
@@ -27,7 +27,8 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 }
 
 const (
-	// operatorPriority is the least priority of an operator's request (recrawls_now in the database).
+	// operatorPriority is the least priority of an operator's request (recrawls_now in the
+	// database).
 	operatorPriority = 100
 	// maxDeferredPriority is the greatest priority of a page that comes after all new pages of its
 	// run. Such a page is read again (refresh_priority) or retried, or nothing was requested of its
@@ -47,7 +48,7 @@ func priorityClass(c crawl.AttemptFacts) int {
 }
 
 func isRequestable(r crawl.RunFacts, now time.Time) bool {
-	return r.Crawl != nil && !r.Crawl.ScheduledFor.After(now) && !BudgetSpent(r)
+	return r.Attempt != nil && !r.Attempt.ScheduledFor.After(now) && !BudgetSpent(r)
 }
 
 // activeRuns returns the runs that may still make requests of a domain, or all runs without such a
@@ -65,7 +66,7 @@ func activeRuns(f crawl.Facts) []crawl.RunFacts {
 // ActiveRunNames names the runs that may still make requests of a domain.
 func ActiveRunNames(f crawl.Facts) (names []string) {
 	for _, r := range f.Runs {
-		if !r.LockedAt.IsZero() || r.Crawl != nil && !BudgetSpent(r) || !r.Due.IsZero() {
+		if !r.LockedAt.IsZero() || r.Attempt != nil && !BudgetSpent(r) || !r.Due.IsZero() {
 			names = append(names, r.Name)
 		}
 	}
@@ -89,7 +90,7 @@ func RetryPriority(c crawl.AttemptFacts) int {
 
 // LastAttempt reports whether a failure of this attempt is final.
 func LastAttempt(run crawl.RunFacts, c crawl.AttemptFacts) bool {
-	return c.Attempt >= *run.Settings.MaxAttempts
+	return c.Number >= *run.Settings.MaxAttempts
 }
 
 func latest(times ...time.Time) (last time.Time) {
@@ -107,7 +108,7 @@ func Yields(run crawl.RunFacts) bool {
 	return run.HasWaitingDomains && after > 0 && (run.HasYielded || run.DomainStarted+run.ImagesStarted-run.StartedAtClaim >= after)
 }
 
-// yieldingRuns returns the runs with a due crawl that the domain yields.
+// yieldingRuns returns the runs with a due attempt that the domain yields.
 func yieldingRuns(f crawl.Facts, now time.Time) (ids []int64, first *crawl.RunFacts) {
 	for i := range f.Runs {
 		r := &f.Runs[i]

@@ -20,10 +20,10 @@ func TestEnd(t *testing.T) {
 	_, ends := decide.End(facts(), "")
 	require.False(t, ends, "something is due")
 
-	_, ends = decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).LockedAt, f.Domain.SlotFree = nil, now, later }), "")
+	_, ends = decide.End(facts(func(f *decide.Facts) { run(f).Attempt, run(f).LockedAt, f.Domain.SlotFree = nil, now, later }), "")
 	require.False(t, ends, "an attempt is open")
 
-	end, ends := decide.End(facts(func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, later }), "scheduled")
+	end, ends := decide.End(facts(func(f *decide.Facts) { run(f).Attempt, run(f).Due = nil, later }), "scheduled")
 	require.True(t, ends)
 	require.Equal(t, crawl.Finish{Reason: "scheduled"}, end)
 
@@ -117,8 +117,8 @@ func TestLastAttempt(t *testing.T) {
 	r, c := *run(&f), *page(&f)
 	r.Settings.MaxAttempts = new(2)
 	require.False(t, decide.LastAttempt(r, c))
-	c.Attempt = 2
+	c.Number = 2
 	require.True(t, decide.LastAttempt(r, c))
-	c.Attempt = 3
+	c.Number = 3
 	require.True(t, decide.LastAttempt(r, c))
 }

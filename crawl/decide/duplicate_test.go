@@ -85,7 +85,7 @@ func TestPatternsAreSpentByBudget(t *testing.T) {
 	t.Parallel()
 	c := crawl.AttemptFacts{ID: 1, URL: "https://a.example/p/1", Kind: kinds.Page, Depth: 1, ScheduledFor: now}
 	decided := func(c crawl.AttemptFacts) decide.Decision {
-		facts := crawl.RunFacts{ID: 1, Settings: settings.Settings{}.WithDefaults(), Crawl: &c}
+		facts := crawl.RunFacts{ID: 1, Settings: settings.Settings{}.WithDefaults(), Attempt: &c}
 		return decide.Decide(decide.Facts{Facts: crawl.Facts{Now: now, Runs: []crawl.RunFacts{facts}}}, now)
 	}
 	n := 0

@@ -27,7 +27,7 @@ func due(minutes int) crawl.RunFacts {
 	if minutes > 0 {
 		return crawl.RunFacts{Due: in(minutes)}
 	}
-	return crawl.RunFacts{Crawl: &crawl.AttemptFacts{ID: 1, ScheduledFor: in(minutes)}}
+	return crawl.RunFacts{Attempt: &crawl.AttemptFacts{ID: 1, ScheduledFor: in(minutes)}}
 }
 
 func spent(r crawl.RunFacts) crawl.RunFacts {

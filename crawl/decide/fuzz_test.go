@@ -20,7 +20,7 @@ func FuzzDecide(f *testing.F) {
 		func(*decide.Facts) {},
 		func(f *decide.Facts) { f.Domain.SlotFree = now.Add(time.Second) },
 		func(f *decide.Facts) { page(f).Robots = nil },
-		func(f *decide.Facts) { run(f).Crawl, run(f).Due = nil, now },
+		func(f *decide.Facts) { run(f).Attempt, run(f).Due = nil, now },
 		func(f *decide.Facts) {
 			f.Domain.Controls = crawl.Controls{control(crawl.ControlPause, "", now.Add(time.Hour))}
 		},
@@ -50,7 +50,7 @@ func FuzzDecide(f *testing.F) {
 		d := decide.Decide(in, at)
 		require.Equal(t, d, decide.Decide(in, at), "the same facts, the same decision")
 		requirePromises(t, in, at, d)
-		decide.Crawl(in, at)
+		decide.Attempt(in, at)
 		decide.End(decide.Facts{Facts: stored}, "")
 	})
 }
@@ -62,11 +62,11 @@ func requirePromises(t *testing.T, f decide.Facts, at time.Time, d decide.Decisi
 	switch d.Action {
 	case decide.Request, decide.Probe:
 		require.False(t, f.Domain.SlotFree.After(at), "before the slot is free")
-		require.NotNil(t, d.Crawl.Robots, "before robots.txt")
-		require.True(t, d.Crawl.Robots.ExpiresAt.After(at), "by an expired robots.txt")
+		require.NotNil(t, d.Attempt.Robots, "before robots.txt")
+		require.True(t, d.Attempt.Robots.ExpiresAt.After(at), "by an expired robots.txt")
 		require.True(t, f.Ruling.Allowed, "though robots.txt forbids it")
 		require.Zero(t, politeness.WaitAll(at, f.Windows), "outside its window")
-		require.False(t, d.Crawl.ScheduledFor.After(at), "before its time")
+		require.False(t, d.Attempt.ScheduledFor.After(at), "before its time")
 		fallthrough
 	case decide.FetchPrerequisite, decide.Skip, decide.Refuse, decide.DeferOrigin, decide.DeferDomain:
 		require.False(t, forbidden, "against a person's word")
@@ -74,7 +74,7 @@ func requirePromises(t *testing.T, f decide.Facts, at time.Time, d decide.Decisi
 			require.NotZero(t, f.Domain.DeferredUntil, "though it was given up for good")
 		}
 		require.False(t, f.Domain.DeferredUntil.After(at))
-		require.NotNil(t, d.Crawl)
+		require.NotNil(t, d.Attempt)
 		require.False(t, decide.BudgetSpent(*d.Run), "beyond its budget")
 	case decide.Wait:
 		require.True(t, d.Until.After(at), "a wait that has ended would spin")

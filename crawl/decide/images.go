@@ -18,7 +18,7 @@ func skipImage(d *Decision) bool {
 	case budget != nil && d.Run.ImagesStarted >= *budget:
 		return d.skipWith(reasons.ImageBudget, "the run requests at most "+pluralize(*budget, "image")+" of the domain (max_images_per_domain)")
 	}
-	u, err := urls.Parse(d.Crawl.URL)
+	u, err := urls.Parse(d.Attempt.URL)
 	if err != nil {
 		return false // the request reports it
 	}

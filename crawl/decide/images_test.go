@@ -16,7 +16,7 @@ import (
 
 // anImage makes what is due an image, of a run that takes images.
 func anImage(f *decide.Facts) {
-	run(f).Crawl.Kind, run(f).Crawl.Depth = kinds.Image, 1
+	run(f).Attempt.Kind, run(f).Attempt.Depth = kinds.Image, 1
 	run(f).Settings.Images = new(settings.ImagesMetadata)
 }
 
@@ -30,7 +30,7 @@ func TestImages(t *testing.T) {
 		"AreRequested": {func(*decide.Facts) {}, decide.Request, ""},
 		"AreNotPages": {func(f *decide.Facts) {
 			run(f).Spent, run(f).Settings.Include = crawl.SpentPages, &[]string{"/wiki/"}
-			run(f).Crawl.URL = "https://example.org/a.jpg"
+			run(f).Attempt.URL = "https://example.org/a.jpg"
 		}, decide.Request, ""},
 		"HaveABudget": {func(f *decide.Facts) {
 			run(f).Settings.MaxImagesPerDomain, run(f).ImagesStarted = new(int64(3)), 3

@@ -46,11 +46,11 @@ func ScheduleRevisit(
 
 // ScheduleSkippedRevisit is ScheduleRevisit for a page that was decided without a request.
 func ScheduleSkippedRevisit(d Decision, now time.Time) *crawl.Recrawl {
-	if d.Run == nil || d.Crawl == nil || !isRecrawled(*d.Run, *d.Crawl) {
+	if d.Run == nil || d.Attempt == nil || !isRecrawled(*d.Run, *d.Attempt) {
 		return nil
 	}
 	var h recrawl.History
-	if read(d.Crawl.History, &h) != nil {
+	if read(d.Attempt.History, &h) != nil {
 		h = recrawl.History{}
 	}
 	wait := d.Until.Sub(now)

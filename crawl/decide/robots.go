@@ -24,7 +24,7 @@ const (
 
 // decideRobots decides by the origin's robots.txt (RFC 9309 §2.3.1) and its statements on use.
 func decideRobots(f Facts, now time.Time, d *Decision) robotsDecision {
-	r := d.Crawl.Robots
+	r := d.Attempt.Robots
 	d.Prerequisite = kinds.Robots
 	if r == nil || r.Verdict == crawl.RobotsUnknown || !r.ExpiresAt.After(now) || Outdated(f, r.Agent, r.Verdict) {
 		d.Explanation = "robots.txt is fetched first"
@@ -103,7 +103,7 @@ const OriginsMax = 16
 
 // skipExtraPort skips a page on one port too many of its host.
 func skipExtraPort(f Facts, d *Decision) bool {
-	c := d.Crawl
+	c := d.Attempt
 	if c.Robots != nil || c.Depth == 0 || f.Domain.Origins < OriginsMax {
 		return false
 	}
@@ -119,7 +119,7 @@ func FallsBackToHTTP(origin string, r crawl.RobotsFacts) bool {
 
 // skipSchemeless skips a seed that is requested over HTTP instead. Other URLs keep their scheme.
 func skipSchemeless(now time.Time, d *Decision) bool {
-	c := d.Crawl
+	c := d.Attempt
 	if !c.Schemeless || c.Robots == nil || !c.Robots.ExpiresAt.After(now) || !FallsBackToHTTP(c.Origin, *c.Robots) {
 		return false
 	}

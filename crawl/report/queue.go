@@ -10,34 +10,34 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Queue summarizes the pending crawls of running runs, or of one run.
+// Queue summarizes the pending attempts of running runs, or of one run.
 type Queue struct {
-	// Domains lists the domains with most pending crawls, and Total counts all with any.
+	// Domains lists the domains with most pending attempts, and Total counts all with any.
 	Domains []QueuedDomain `json:"domains"`
 	Total   int64          `json:"total_domains"`
 	Pending int64          `json:"total_pending"`
 	Due     int64          `json:"total_due"`
-	// Open counts the pending pages within the runs' budgets. MinRemaining is the least time for the
-	// domain with most of this work: its wait, and its delay for each page.
+	// Open counts the pending pages within the runs' budgets. MinRemaining is the least time for
+	// the domain with most of this work: its wait, and its delay for each page.
 	Open         int64             `json:"total_within_budgets"`
 	MinRemaining settings.Duration `json:"-"`
 }
 
-// QueuedDomain summarizes the pending crawls of a domain.
+// QueuedDomain summarizes the pending attempts of a domain.
 type QueuedDomain struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
-	// Pending counts crawls that are not closed. Due counts the due crawls within its budgets, if the
-	// domain is not deferred.
+	// Pending counts attempts that are not closed. Due counts the due attempts within its budgets,
+	// if the domain is not deferred.
 	Pending  int64 `json:"pending"`
 	Due      int64 `json:"due"`
 	InFlight int64 `json:"in_flight"`
-	// Oldest is the due time of the first pending crawl, past or future.
+	// Oldest is the due time of the first pending attempt, past or future.
 	Oldest time.Time `json:"oldest"`
 	// NextDue is the due time of the next crawl that is not due yet; zero means never.
 	NextDue time.Time `json:"next_due,omitzero"`
-	// WaitReason is the reason for not requesting the domain now; empty if it may be requested. Until
-	// ends the wait; zero if something must change first.
+	// WaitReason is the reason for not requesting the domain now; empty if it may be requested.
+	// Until ends the wait; zero if something must change first.
 	WaitReason reasons.Reason `json:"wait_reason,omitempty"`
 	Until      time.Time      `json:"until,omitzero"`
 }
@@ -46,8 +46,8 @@ type QueuedDomain struct {
 type Run struct {
 	Progress
 
-	// PagesPerSecond is the rate of the active domains in RateWindow. ETA estimates the time for the
-	// pending pages within the budgets, without pages found meanwhile. 0 means unknown.
+	// PagesPerSecond is the rate of the active domains in RateWindow. ETA estimates the time for
+	// the pending pages within the budgets, without pages found meanwhile. 0 means unknown.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
 	// Longest lists the domains with most pending pages, Failing those with most failures.

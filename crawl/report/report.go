@@ -87,7 +87,7 @@ func (t Totals) Attempts() int64 {
 // Requests returns the number of attempts with a request, made or tried.
 func (t Totals) Requests() int64 { return t.RequestCount }
 
-// The limits of the counts of pending crawls, and of pages that wait for their keywords.
+// The limits of the counts of pending attempts, and of pages that wait for their keywords.
 const (
 	FrontierBound = 1_000_000
 	KeywordsBound = 20_000
@@ -103,12 +103,12 @@ type Progress struct {
 	// Workers counts all running workers. WorkerSeenAt is the last sign of one; zero means never.
 	Workers      int64     `json:"workers"`
 	WorkerSeenAt time.Time `json:"worker_seen_at,omitzero"`
-	// Active counts the domains with a workflow for the run. ClaimedElsewhere counts the domains with
-	// work for it that another run has claimed.
+	// Active counts the domains with a workflow for the run. ClaimedElsewhere counts the domains
+	// with work for it that another run has claimed.
 	Active           int64 `json:"active_domains"`
 	ClaimedElsewhere int64 `json:"domains_elsewhere,omitempty"`
-	// Pending counts crawls that are not closed, up to FrontierBound; Deferred counts the future ones.
-	// InFlight counts the requests in flight, including robots.txt.
+	// Pending counts attempts that are not closed, up to FrontierBound; Deferred counts the future
+	// ones. InFlight counts the requests in flight, including robots.txt.
 	Pending  int64 `json:"pending"`
 	InFlight int64 `json:"in_flight"`
 	Deferred int64 `json:"deferred"`
@@ -122,8 +122,8 @@ type Progress struct {
 	Outages []crawl.Outage `json:"outages,omitempty"`
 	// Limited is set while requests wait for the limit of all workers, whatever their run.
 	Limited *FleetUse `json:"limited,omitempty"`
-	// KeywordsWaiting counts fetched pages of all runs that no search finds yet, up to KeywordsBound.
-	// It is set on demand, like Detail.
+	// KeywordsWaiting counts fetched pages of all runs that no search finds yet, up to
+	// KeywordsBound. It is set on demand, like Detail.
 	KeywordsWaiting int `json:"keywords_waiting"`
 	*Detail
 }
@@ -138,7 +138,7 @@ type WaitingDomain struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// NotDue counts domains with pending crawls that are not requested, for one reason.
+// NotDue counts domains with pending attempts that are not requested, for one reason.
 type NotDue struct {
 	Reason  reasons.Reason `json:"reason"`
 	Domains int64          `json:"domains"`
@@ -203,8 +203,8 @@ type Domain struct {
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
 	SlotReason reasons.Reason `json:"slot_reason,omitempty"`
 	Health     crawl.Health   `json:"health"`
-	// Pending counts crawls that are not closed; HasMorePending is set if there are more. NextDue is
-	// the first due time of the counted crawls.
+	// Pending counts attempts that are not closed; HasMorePending is set if there are more. NextDue
+	// is the first due time of the counted crawls.
 	Pending        int64     `json:"pending"`
 	HasMorePending bool      `json:"pending_more,omitempty"`
 	NextDue        time.Time `json:"next_due,omitzero"`
@@ -335,8 +335,8 @@ type Attempt struct {
 	ContentType string            `json:"content_type,omitempty"`
 	IP          string            `json:"ip,omitempty"`
 	Duration    settings.Duration `json:"duration,omitzero"`
-	// Delay is the domain's wait afterwards, for DelayReason; RetryAfter is the wait that its server
-	// requested. Only a history has them.
+	// Delay is the domain's wait afterwards, for DelayReason; RetryAfter is the wait that its
+	// server requested. Only a history has them.
 	Delay       settings.Duration `json:"delay,omitzero"`
 	DelayReason reasons.Reason    `json:"delay_reason,omitempty"`
 	RetryAfter  settings.Duration `json:"retry_after,omitzero"`

@@ -144,7 +144,7 @@ type AttemptsPendingParams struct {
 	Max    int32
 }
 
-// Counts the pending crawls of a domain in runs, up to a bound.
+// Counts the pending attempts of a domain in runs, up to a bound.
 func (q *Queries) AttemptsPending(ctx context.Context, arg AttemptsPendingParams) (int64, error) {
 	row := q.db.QueryRow(ctx, attemptsPending, arg.Runs, arg.Domain, arg.Max)
 	var pending int64
@@ -236,7 +236,7 @@ type OriginDeferParams struct {
 	Schemeless bool
 }
 
-// Defers the pending crawls of an origin.
+// Defers the pending attempts of an origin.
 func (q *Queries) OriginDefer(ctx context.Context, arg OriginDeferParams) (int64, error) {
 	result, err := q.db.Exec(ctx, originDefer,
 		arg.Until,

@@ -510,7 +510,7 @@ type DomainRunsParams struct {
 	Max    int32
 }
 
-// Lists the running runs with pending crawls of a domain.
+// Lists the running runs with pending attempts of a domain.
 func (q *Queries) DomainRuns(ctx context.Context, arg DomainRunsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, domainRuns, arg.Domain, arg.Max)
 	if err != nil {

@@ -716,7 +716,7 @@ type RunFailuresRow struct {
 	Total  int64
 }
 
-// Lists the failures that hold up pending crawls of a run: abandoned or deferred domains, and
+// Lists the failures that hold up pending attempts of a run: abandoned or deferred domains, and
 // origins without a readable robots.txt, the soonest to be requested first. The column total counts
 // them.
 func (q *Queries) RunFailures(ctx context.Context, arg RunFailuresParams) ([]RunFailuresRow, error) {
@@ -770,7 +770,7 @@ type RunForbiddenDomainsRow struct {
 	Total  int64
 }
 
-// Lists the domains of a run with pending crawls that an operator forbids. total counts all of
+// Lists the domains of a run with pending attempts that an operator forbids. total counts all of
 // them.
 func (q *Queries) RunForbiddenDomains(ctx context.Context, arg RunForbiddenDomainsParams) ([]RunForbiddenDomainsRow, error) {
 	rows, err := q.db.Query(ctx, runForbiddenDomains, arg.RunID, arg.Max)
@@ -1077,7 +1077,7 @@ type RunRemainingWorkRow struct {
 }
 
 // Returns the remaining work of a run without due domains, and the number of domains, up to a
-// bound, with pending crawls and a spent budget.
+// bound, with pending attempts and a spent budget.
 func (q *Queries) RunRemainingWork(ctx context.Context, arg RunRemainingWorkParams) (RunRemainingWorkRow, error) {
 	row := q.db.QueryRow(ctx, runRemainingWork, arg.Bound, arg.ID)
 	var i RunRemainingWorkRow

@@ -163,7 +163,7 @@ type WatchFrontierRow struct {
 	Oldest time.Time
 }
 
-// Counts the pending crawls, and returns since when the oldest is due; the epoch means never.
+// Counts the pending attempts, and returns since when the oldest is due; the epoch means never.
 // Beyond a bound it estimates, because their index grows with their number.
 func (q *Queries) WatchFrontier(ctx context.Context, bound int64) (WatchFrontierRow, error) {
 	row := q.db.QueryRow(ctx, watchFrontier, bound)

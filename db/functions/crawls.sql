@@ -1,5 +1,5 @@
--- Adds stored pages in scope to runs: their domains, and a pending crawl for each page and run. It
--- omits pages that are part of their run, unless the run wants a skipped page after all
+-- Adds stored pages in scope to runs: their domains, and a pending attempt for each page and run.
+-- It omits pages that are part of their run, unless the run wants a skipped page after all
 -- (skipped_attempt_to_reconsider). It also omits domains that a list forbids and, with seeds_only,
 -- other domains. Returns the number of new crawls, and the runs with newly due domains.
 CREATE OR REPLACE FUNCTION attempts_add(p found_page[], OUT added integer, OUT newly_due_runs bigint[]) LANGUAGE plpgsql AS $$
@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     added := 0;
     IF EXISTS (SELECT 1 FROM unnest(p) f WHERE f.priority > 0 AND kind_priority(f.kind) IS NULL) THEN
-        -- a finder may raise the priority of pending crawls
+        -- a finder may raise the priority of pending attempts
         UPDATE page_crawls c SET priority = r.priority
         FROM (
             SELECT x.id, f.priority FROM unnest(p) f CROSS JOIN LATERAL (

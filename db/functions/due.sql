@@ -1,7 +1,7 @@
 -- When a domain is due for a run, or why not. This is the only definition, and nothing else writes
 -- run_domains.next_due_at. A transaction that changes one of these rows calls due_update:
 --
---   pending crawls by kind, and the crawl in flight    page_crawls, politeness_slots
+--   pending attempts by kind, and the attempt in flight    page_crawls, politeness_slots
 --   operators' decisions and lists, and their ends     domain_controls, list_entries
 --   deferral, the opening of windows, the claim        domains
 --   budgets of the domain by kind                      run_domains, crawl_runs.settings
@@ -92,8 +92,8 @@ BEGIN
 END
 $$;
 
--- Returns when the first pending crawl of a domain is due in a run, of images or of any kind; null
--- means never. With due crawls it is the time of one of them, after one step along an index.
+-- Returns when the first pending attempt of a domain is due in a run, of images or of any kind;
+-- null means never. With due attempts it is the time of one of them, after one step along an index.
 CREATE OR REPLACE FUNCTION first_due_at(p_domain text, p_run_id bigint, p_now timestamptz, p_images boolean) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Returns the facts of domains (crawl.Facts), in their order. A running run with pending crawls
--- has the first due crawl, or the time of the next. The run that has waited longest comes first.
+-- Returns the facts of domains (crawl.Facts), in their order. A running run with pending attempts
+-- has the first due attempt, or the time of the next. The run that has waited longest comes first.
 CREATE OR REPLACE FUNCTION domain_facts(p_domains text[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t CONSTANT timestamptz := clock_timestamp();
@@ -119,7 +119,8 @@ BEGIN
 END
 $$;
 
--- Returns the facts of crawls and their pages (crawl.AttemptFacts), in their order; null if unknown.
+-- Returns the facts of crawls and their pages (crawl.AttemptFacts), in their order; null if
+-- unknown.
 CREATE OR REPLACE FUNCTION attempt_facts(p_attempt_ids bigint[]) RETURNS jsonb[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN ARRAY(

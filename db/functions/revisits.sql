@@ -59,7 +59,7 @@ BEGIN
     END IF;
     -- as in attempts_add
     PERFORM 1 FROM unnest(v_domains) f CROSS JOIN LATERAL (SELECT 1 FROM domains x WHERE x.domain = f FOR KEY SHARE) d;
-    -- A page with a pending crawl of another kind comes later: only a new visit clears its time.
+    -- A page with a pending attempt of another kind comes later: only a new visit clears its time.
     WITH added AS (
         INSERT INTO page_crawls (page_id, domain, priority, run_id, previous_id, url, kind, depth, is_revisit)
         SELECT p.id, p.domain,

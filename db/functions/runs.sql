@@ -53,7 +53,7 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_open CONSTANT text := run_allowed_work(p_run_id);
     v_settings CONSTANT jsonb := (SELECT r.settings FROM crawl_runs r WHERE r.id = p_run_id);
-    -- if no domain budget can be spent, all pending crawls are wanted
+    -- if no domain budget can be spent, all pending attempts are wanted
     v_unlimited CONSTANT boolean := v_open = 'all' AND (v_settings ->> 'max_pages_per_domain')::bigint < 0
         AND (v_settings ->> 'max_pages_per_registered_domain')::bigint < 0 AND (v_settings ->> 'max_bytes_per_domain')::bigint < 0
         AND NOT EXISTS (SELECT 1 FROM domain_controls c WHERE c.kind = 'budget' AND c.lifted_at IS NULL);

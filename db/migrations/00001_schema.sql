@@ -862,7 +862,7 @@ CREATE TYPE domain_run AS (
     needs_due_time boolean,
     -- the run's own budget leaves no page
     run_pages boolean,
-    -- crawl.RunFacts, without the due crawl
+    -- crawl.RunFacts, without the due attempt
     doc jsonb
 );
 

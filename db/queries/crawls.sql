@@ -87,7 +87,7 @@ SELECT attempt_undo(
     @unreachable::boolean, sqlc.narg('robots_version')::bigint
 );
 
--- Defers the pending crawls of an origin.
+-- Defers the pending attempts of an origin.
 -- name: OriginDefer :execrows
 UPDATE page_crawls AS c SET scheduled_for = @until
 FROM pages AS p
@@ -96,7 +96,7 @@ WHERE
     AND c.outcome IS NULL AND c.locked_at IS NULL AND c.scheduled_for < @until
     AND (@schemeless::boolean OR c.schemeless IS NULL);
 
--- Counts the pending crawls of a domain in runs, up to a bound.
+-- Counts the pending attempts of a domain in runs, up to a bound.
 -- name: AttemptsPending :one
 SELECT count(*)::bigint AS pending FROM (
     SELECT 1 FROM unnest(@runs::bigint []) AS r (id) CROSS JOIN LATERAL (

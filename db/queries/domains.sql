@@ -80,7 +80,7 @@ SELECT x.lifted FROM (
     SELECT count(*)::integer AS lifted, domains_wake(coalesce(array_agg(l.domain), '{}')) FROM lifted AS l
 ) AS x;
 
--- Lists the running runs with pending crawls of a domain.
+-- Lists the running runs with pending attempts of a domain.
 -- name: DomainRuns :many
 SELECT r.name FROM run_domains AS rd INNER JOIN crawl_runs AS r ON rd.run_id = r.id
 WHERE rd.domain = @domain AND r.status = 'running' ORDER BY r.id LIMIT @max;

@@ -387,7 +387,7 @@ SELECT x.ended FROM (
 ) AS x;
 
 -- Returns the remaining work of a run without due domains, and the number of domains, up to a
--- bound, with pending crawls and a spent budget.
+-- bound, with pending attempts and a spent budget.
 -- name: RunRemainingWork :one
 SELECT
     r.pages_started, r.spent_budget AS budget,
@@ -400,7 +400,7 @@ SELECT
     ) AS x)::bigint AS spent
 FROM crawl_runs AS r WHERE r.id = @id;
 
--- Lists the domains of a run with pending crawls that an operator forbids. total counts all of
+-- Lists the domains of a run with pending attempts that an operator forbids. total counts all of
 -- them.
 -- name: RunForbiddenDomains :many
 SELECT c.domain, c.kind, c.reason, c.set_by, c.set_at, c.until, (count(*) OVER ())::bigint AS total
@@ -479,7 +479,7 @@ FROM (
 CROSS JOIN LATERAL domain_wait(d.domain, @run_id) AS w
 ORDER BY w.until, d.domain;
 
--- Lists the failures that hold up pending crawls of a run: abandoned or deferred domains, and
+-- Lists the failures that hold up pending attempts of a run: abandoned or deferred domains, and
 -- origins without a readable robots.txt, the soonest to be requested first. The column total counts
 -- them.
 -- name: RunFailures :many

@@ -11,7 +11,7 @@ LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || d.domain
 WHERE d.claimed_by IS NOT NULL
 GROUP BY 1;
 
--- Counts the pending crawls, and returns since when the oldest is due; the epoch means never.
+-- Counts the pending attempts, and returns since when the oldest is due; the epoch means never.
 -- Beyond a bound it estimates, because their index grows with their number.
 -- name: WatchFrontier :one
 SELECT

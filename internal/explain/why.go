@@ -120,7 +120,7 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 	}
 	var c *crawl.AttemptFacts
 	if run := decide.Pick(facts, facts.Now); run != nil {
-		c = run.Crawl
+		c = run.Attempt
 	}
 	full, err := reader.Facts(ctx, facts, c)
 	if err != nil {
@@ -137,8 +137,8 @@ func explainDomain(ctx context.Context, store Store, reader *ruling.Reader, w *W
 			w.Answer = "due: the run requests it as soon as a worker runs"
 		}
 	}
-	if d.Crawl != nil {
-		w.addf("next page: %s, in run %s", d.Crawl.URL, d.Run.Name)
+	if d.Attempt != nil {
+		w.addf("next page: %s, in run %s", d.Attempt.URL, d.Run.Name)
 	}
 	for _, r := range facts.Runs {
 		if r.WaitReason != "" && (d.Run == nil || r.ID != d.Run.ID) {
@@ -224,12 +224,12 @@ func nextDecision(
 ) (next *decide.Decision, err error) {
 	explained := false
 	for _, run := range facts.Runs {
-		if run.Crawl == nil {
+		if run.Attempt == nil {
 			continue
 		}
 		one := facts
 		one.Runs = []crawl.RunFacts{run}
-		full, err := reader.Facts(ctx, one, run.Crawl)
+		full, err := reader.Facts(ctx, one, run.Attempt)
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +237,7 @@ func nextDecision(
 			explained = true // the runs read the same robots.txt
 			w.addf("%s", Ruling(*r))
 		}
-		d := decide.Crawl(full, facts.Now)
+		d := decide.Attempt(full, facts.Now)
 		if d.Action == decide.Done {
 			continue
 		}
@@ -325,7 +325,7 @@ func (w *Why) answer(d decide.Decision, now time.Time) string {
 	switch {
 	case wait && d.Reason == reasons.InFlight && !w.hasWorker:
 		return "pending: the worker ended during a request to the domain"
-	case wait && d.Reason == reasons.InFlight && d.Crawl != nil && d.Crawl.LockedAt.IsZero():
+	case wait && d.Reason == reasons.InFlight && d.Attempt != nil && d.Attempt.LockedAt.IsZero():
 		return "pending: another request to the domain is in flight"
 	case wait && d.Reason == reasons.InFlight:
 		return "in flight: " + d.Explanation

@@ -35,7 +35,7 @@ func (r *reading) handleResponse(ctx context.Context, x *request.Exchange) error
 // read reads a response below 400.
 func (r *reading) read(ctx context.Context, x *request.Exchange) error {
 	at, resp := &x.Attempt, x.Response
-	last, c := r.last, r.d.Crawl
+	last, c := r.last, r.d.Attempt
 	read, sameBytes := r.readerOf(c.Kind), c.Kind.Traits().SameBytes
 	switch {
 	case resp.Status == http.StatusNotModified && !r.conditional:
@@ -65,7 +65,7 @@ func (r *reading) read(ctx context.Context, x *request.Exchange) error {
 // unchanged keeps the stored facts of an unchanged page, except the usage that its header declares.
 // A 200 has its whole header; fields that a 304 omits still hold.
 func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	run, c := *r.d.Run, *r.d.Crawl
+	run, c := *r.d.Run, *r.d.Attempt
 	at.Unchanged = freshness.Unchanged(r.last, resp.Status, visit)
 	at.Page = &crawl.PageUpdate{Visit: visitUpdate(visit)}
 	if _, readable := decide.StoredUsage(c); !readable {
@@ -116,8 +116,8 @@ func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
 // holds. The page's content from before the redirect is gone.
 func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
-	decide.RemoveGonePage(*r.d.Crawl, at)
-	kind := r.d.Crawl.Kind
+	decide.RemoveGonePage(*r.d.Attempt, at)
+	kind := r.d.Attempt.Kind
 	if kind.Image() {
 		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered} // unless the redirect is followed
 	}
@@ -142,7 +142,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 	if !kind.Document() {
 		at.Links[0].Kind = kind
 	}
-	at.Follow = decide.FollowRedirect(*r.d.Run, *r.d.Crawl)
+	at.Follow = decide.FollowRedirect(*r.d.Run, *r.d.Attempt)
 	if p := kind.Traits().Priority; p != 0 {
 		at.Links[0].Priority = &p
 	}
@@ -152,7 +152,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 		}
 		return
 	}
-	at.Charge = decide.ChargeRedirect(*r.d.Crawl, r.url, to)
+	at.Charge = decide.ChargeRedirect(*r.d.Attempt, r.url, to)
 }
 
 // settle marks a page without a retry as failed.
@@ -164,14 +164,14 @@ func (r *reading) settle(x *request.Exchange) {
 	if at.Outcome != crawl.OutcomeSuccess {
 		at.Page = &crawl.PageUpdate{Failed: true}
 		if decide.IsGone(*at) {
-			decide.RemoveGonePage(*r.d.Crawl, at)
+			decide.RemoveGonePage(*r.d.Attempt, at)
 		}
-		if r.d.Crawl.Kind.Image() {
+		if r.d.Attempt.Kind.Image() {
 			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered}
 		}
 	}
 	var err error
-	if at.Recrawl, err = decide.ScheduleRevisit(r.facts.Domain, *r.d.Run, *r.d.Crawl, *at, r.facts.Now); err != nil {
+	if at.Recrawl, err = decide.ScheduleRevisit(r.facts.Domain, *r.d.Run, *r.d.Attempt, *at, r.facts.Now); err != nil {
 		// The stored history is unreadable, so the page starts anew.
 		at.Recrawl = decide.ScheduleSkippedRevisit(r.d, r.facts.Now)
 	}
@@ -202,7 +202,7 @@ func (r *reading) storeUsage(at *crawl.Attempt, pageUsage usage.Usage) error {
 // is dropped, and the validators that would let the next response be a mere 304.
 func (r *reading) applyUsage(at *crawl.Attempt, pageUsage usage.Usage) error {
 	if allowed, reason := usage.Allows(*r.d.Run.Settings.Purpose, pageUsage); !allowed {
-		decide.ForgetContents(*r.d.Crawl, at)
+		decide.ForgetContents(*r.d.Attempt, at)
 		at.Page.Visit, at.Skipped, at.Error = &crawl.VisitUpdate{}, reasons.Reserved, reason
 	}
 	return r.storeUsage(at, pageUsage)

@@ -1,5 +1,5 @@
 // Package read extracts the data to record from a response: from a [request.Exchange] to a
-// crawl.Attempt.
+// crawl.Number.
 //
 // [Reader.Crawl] requests a page of the frontier. [request.Client] calls answer (answer.go) with
 // the response, which is an error, a redirect, unchanged, or a body. A body goes to the reader of

@@ -66,7 +66,7 @@ func (r *reading) registered(u urls.URL) string {
 // announcesFeeds reports whether the page may name the sitemaps and feeds of its site: it is a
 // seed, or the front page of its origin. Other pages name the same, or feeds of a few pages.
 func (r *reading) announcesFeeds() bool {
-	return r.d.Crawl.Kind.Document() && (r.d.Crawl.Depth == 0 || r.url.RequestTarget() == "/")
+	return r.d.Attempt.Kind.Document() && (r.d.Attempt.Depth == 0 || r.url.RequestTarget() == "/")
 }
 
 // announcerLinks returns the sitemaps and feeds that a page names, and whether the list is
@@ -94,10 +94,10 @@ func (r *reading) announcerLinks(ctx context.Context, page extract.Page, pageUsa
 // sitemapNames returns the sitemaps of the page's origin: the ones in its robots.txt, or else the
 // guessed one. It returns nothing if the rules are lost.
 func (r *reading) sitemapNames(ctx context.Context) (names []string, guessed bool, err error) {
-	if r.d.Crawl.Robots == nil {
+	if r.d.Attempt.Robots == nil {
 		return nil, false, nil
 	}
-	names, err = r.Rules.Sitemaps(ctx, r.url.Origin(), r.d.Crawl.Robots.Version)
+	names, err = r.Rules.Sitemaps(ctx, r.url.Origin(), r.d.Attempt.Robots.Version)
 	switch {
 	case errors.Is(err, crawl.ErrNotFound):
 		return nil, false, nil // lost since; the next visit reads them

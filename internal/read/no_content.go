@@ -78,7 +78,7 @@ func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
 
 // isGuess reports whether the crawl requests a guessed sitemap, which no robots.txt names.
 func (r *reading) isGuess(ctx context.Context) (bool, error) {
-	if r.d.Crawl.Kind != kinds.Sitemap || r.url.RequestTarget() != sitemapPath {
+	if r.d.Attempt.Kind != kinds.Sitemap || r.url.RequestTarget() != sitemapPath {
 		return false, nil
 	}
 	_, guessed, err := r.sitemapNames(ctx)

@@ -32,7 +32,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 		at.Error = "the server returned a login page instead of the page"
 	}
 	var stored bool
-	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Crawl, pageUsage); stored {
+	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Attempt, pageUsage); stored {
 		if at.Links, at.AllSitemaps, err = r.links(ctx, page, pageUsage); err != nil {
 			return err
 		}
@@ -57,10 +57,10 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	default:
 		visit.Content = traps.HashContent(resp.Body)
 	}
-	at.Charge = decide.ChargePage(*r.d.Crawl, r.url, text, page.Canonical)
+	at.Charge = decide.ChargePage(*r.d.Attempt, r.url, text, page.Canonical)
 	at.Page.Visit = visitUpdate(visit)
 	// The page has been read, because its links, for example, may have changed.
-	at.Unchanged = freshness.Unchanged(r.d.Crawl.Visit, resp.Status, visit)
+	at.Unchanged = freshness.Unchanged(r.d.Attempt.Visit, resp.Status, visit)
 	return r.applyUsage(at, pageUsage)
 }
 
@@ -155,7 +155,7 @@ func (r *reading) addImages(at *crawl.Attempt, page extract.Page, pageUsage usag
 	if r.forbidsImages(at, pageUsage) {
 		return
 	}
-	follow, stored := decide.FollowImages(*r.d.Run, *r.d.Crawl, pageUsage)
+	follow, stored := decide.FollowImages(*r.d.Run, *r.d.Attempt, pageUsage)
 	if !stored {
 		return
 	}

@@ -59,12 +59,12 @@ func BenchmarkReadPage(b *testing.B) {
 	u, err := urls.Parse("https://example.org/article/17")
 	require.NoError(b, err)
 	settings := settings.Settings{}.WithDefaults()
-	d := decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.AttemptFacts{URL: u.String(), Depth: 1}}
+	d := decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Attempt: &crawl.AttemptFacts{URL: u.String(), Depth: 1}}
 	a := New(Config{})
 	pattern := crawl.PatternFacts{Pattern: "/article/N"}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		d.Crawl.Patterns = []crawl.PatternFacts{pattern}
+		d.Attempt.Patterns = []crawl.PatternFacts{pattern}
 		r := &reading{Reader: a, d: d, url: u}
 		at := crawl.Attempt{}
 		resp := &fetch.Response{
@@ -103,7 +103,9 @@ func BenchmarkSplit(b *testing.B) {
 	require.NoError(b, err)
 	a := New(Config{})
 	settings := settings.Settings{}.WithDefaults()
-	r := &reading{Reader: a, url: u, d: decide.Decision{Run: &crawl.RunFacts{Settings: settings}, Crawl: &crawl.AttemptFacts{URL: u.String(), Depth: 1}}}
+	r := &reading{Reader: a, url: u, d: decide.Decision{
+		Run: &crawl.RunFacts{Settings: settings}, Attempt: &crawl.AttemptFacts{URL: u.String(), Depth: 1},
+	}}
 	for name, part := range map[string]func(){
 		"parse": func() { _, err = html.Parse(bytes.NewReader(w.Bytes())) },
 		"text":  func() { page, err = extract.HTML(w.Bytes(), u, limits) }, // parse included

@@ -74,8 +74,8 @@ func proseSites(b *testing.B, edit func([]byte) []byte) []*proseSite {
 func (s *proseSite) read(b *testing.B, a *Reader) {
 	b.Helper()
 	d := decide.Decision{
-		Run:   &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()},
-		Crawl: &crawl.AttemptFacts{URL: s.url.String(), Depth: 1, Patterns: []crawl.PatternFacts{s.pattern}},
+		Run:     &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()},
+		Attempt: &crawl.AttemptFacts{URL: s.url.String(), Depth: 1, Patterns: []crawl.PatternFacts{s.pattern}},
 	}
 	r := &reading{Reader: a, d: d, url: s.url}
 	at := crawl.Attempt{}

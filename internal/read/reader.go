@@ -102,13 +102,14 @@ type reading struct {
 	storedUsage usage.Usage
 	// facts are the facts that the decision was made from.
 	facts crawl.Facts
-	// news lists changed pages that a sitemap or a feed names, and that may have been fetched before.
+	// news lists changed pages that a sitemap or a feed names, and that may have been fetched
+	// before.
 	news []crawl.ChangeNotice
 }
 
 // Crawl requests the page of a decision's crawl, and reads the response.
 func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request.Request {
-	run, c := *d.Run, *d.Crawl
+	run, c := *d.Run, *d.Attempt
 	last := decide.LastVisit(run, c)
 	one := &reading{Reader: r, d: d, url: u, last: last, facts: facts}
 	header := one.conditions()
@@ -135,7 +136,7 @@ func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Request {
 	return request.Request{
 		URL: u, WantBody: wantBody(kinds.Page.Traits(), one.comparedVisit), Read: one.probe,
 		Start: crawl.Start{
-			RunID: d.Run.ID, Origin: d.Crawl.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true,
+			RunID: d.Run.ID, Origin: d.Attempt.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true,
 		},
 	}
 }
@@ -145,7 +146,7 @@ func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Request {
 // changed.
 func (r *reading) conditions() http.Header {
 	header := http.Header{}
-	storedUsage, readable := decide.StoredUsage(*r.d.Crawl)
+	storedUsage, readable := decide.StoredUsage(*r.d.Attempt)
 	r.storedUsage, r.hidden = storedUsage, readable && !usage.Listed(storedUsage, r.facts.Now)
 	var inPage usage.Usage
 	inPage.AddStored(storedUsage, false)

@@ -94,8 +94,8 @@ func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit craw
 }
 
 const (
-	// announcedBytesMax caps the total size of the URLs from one sitemap, because they are recorded in
-	// one transaction, and as one document.
+	// announcedBytesMax caps the total size of the URLs from one sitemap, because they are recorded
+	// in one transaction, and as one document.
 	announcedBytesMax = 8 << 20
 	// announcedMax caps the entries of a sitemap in memory, before the best are selected.
 	announcedMax = 2 * sitemap.MaxEntries
@@ -115,7 +115,7 @@ func (r *reading) readAnnounced(ctx context.Context, at *crawl.Attempt, resp *fe
 	}
 	defer r.parses.Release(1)
 	record := r.recordSitemap
-	if r.d.Crawl.Kind == kinds.Feed {
+	if r.d.Attempt.Kind == kinds.Feed {
 		record = r.recordFeed
 	}
 	if err := record(at, resp, visit); err != nil || len(r.news) == 0 {
@@ -128,7 +128,7 @@ func (r *reading) readAnnounced(ctx context.Context, at *crawl.Attempt, resp *fe
 
 // noteChange records a page's change, if it is newer than the last visit of this sitemap or feed.
 func (r *reading) noteChange(e announcement) {
-	last := r.d.Crawl.Visit.At
+	last := r.d.Attempt.Visit.At
 	if r.d.Run.Settings.Recrawls() && !last.IsZero() && e.changed.After(last) && len(r.news) < crawl.ChangeNoticesMax {
 		r.news = append(r.news, crawl.ChangeNotice{Domain: e.url.Domain(), URL: e.url.String(), Changed: e.changed})
 	}
@@ -137,7 +137,7 @@ func (r *reading) noteChange(e announcement) {
 // canName reports whether the file may name a page. A sitemap may name pages of its own domain and
 // of the domains that have named it.
 func (r *reading) canName(u urls.URL) bool {
-	return !r.d.Crawl.Kind.Traits().Nested || u.Domain() == r.url.Domain() || slices.Contains(r.d.Crawl.DeclaringDomains, u.Domain())
+	return !r.d.Attempt.Kind.Traits().Nested || u.Domain() == r.url.Domain() || slices.Contains(r.d.Attempt.DeclaringDomains, u.Domain())
 }
 
 // readAsPage reads a page that a server has sent for a sitemap or a feed. At the guessed place of
@@ -148,8 +148,8 @@ func (r *reading) readAsPage(ctx context.Context, at *crawl.Attempt, resp *fetch
 		at.Page = r.pageUpdate(visit, crawl.Signals{})
 		return r.applyUsage(at, r.declaredUsage(resp))
 	}
-	c := *r.d.Crawl
-	c.Kind, r.d.Crawl = kinds.Page, &c
+	c := *r.d.Attempt
+	c.Kind, r.d.Attempt = kinds.Page, &c
 	visit.Content = crawl.ContentHash{}
 	if err := r.page(ctx, at, resp, visit); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (r *reading) recordAnnounced(
 		recordNoContent(at, reasons.Malformed, "")
 	}
 	var stored bool
-	if at.Follow, stored = all.follow(*r.d.Run, *r.d.Crawl, pageUsage); stored {
+	if at.Follow, stored = all.follow(*r.d.Run, *r.d.Attempt, pageUsage); stored {
 		seen := make(map[urls.URL]bool, len(all.entries))
 		at.Links = make([]crawl.Link, 0, min(len(all.entries), sitemap.MaxEntries))
 		bytesLeft := announcedBytesMax

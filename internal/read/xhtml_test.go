@@ -20,7 +20,7 @@ func attemptOf(t *testing.T, mediaType, body string) crawl.Attempt {
 	u, err := urls.Parse("https://example.org/article")
 	require.NoError(t, err)
 	r := &reading{Reader: New(Config{}), url: u, d: decide.Decision{
-		Run: &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()}, Crawl: &crawl.AttemptFacts{URL: u.String(), Depth: 1},
+		Run: &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()}, Attempt: &crawl.AttemptFacts{URL: u.String(), Depth: 1},
 	}}
 	var at crawl.Attempt
 	require.NoError(t, r.page(t.Context(), &at, &fetch.Response{

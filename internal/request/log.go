@@ -17,7 +17,7 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 	}
 	attrs := make([]slog.Attr, 0, 13)
 	attrs = append(attrs, slog.String("domain", at.Domain), slog.String("url", at.URL), slog.String("run", at.Run),
-		slog.String("kind", string(at.Kind)), slog.Int64("crawl", at.AttemptID), slog.String("outcome", string(at.Outcome)))
+		slog.String("kind", string(at.Kind)), slog.Int64("crawl", at.ID), slog.String("outcome", string(at.Outcome)))
 	message := "not requested"
 	if at.Requested {
 		message = "requested"
@@ -40,7 +40,8 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 type Observation struct {
 	Attempt crawl.Attempt
 
-	// Resolve is the name lookup. Connect includes TLS. FirstByte is from the connection to the first
-	// byte, and Body from there to the end. Read is for reading the response, Record for recording.
+	// Resolve is the name lookup. Connect includes TLS. FirstByte is from the connection to the
+	// first byte, and Body from there to the end. Read is for reading the response, Record for
+	// recording.
 	Resolve, Connect, FirstByte, Body, Read, Record time.Duration
 }

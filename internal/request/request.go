@@ -22,8 +22,8 @@ const leaseExtension = 10 * time.Second
 
 // Request describes a request to make.
 type Request struct {
-	// Start names the crawl or prerequisite, and its kind. Do fills in Shared, Hold, MaxDuration and
-	// Claim.
+	// Start names the crawl or prerequisite, and its kind. Do fills in Shared, Hold, MaxDuration
+	// and Claim.
 	Start crawl.Start
 	URL   urls.URL
 	// FactsDomain is the domain whose facts are returned; empty means Start.Domain.
@@ -48,7 +48,8 @@ type Request struct {
 	// Now is the time of the facts, on the database's clock.
 	Now time.Time
 
-	// StillWanted, if set, is called with the lease, because another worker may have made the request.
+	// StillWanted, if set, is called with the lease, because another worker may have made the
+	// request.
 	StillWanted func(context.Context) (bool, error)
 	// Read extracts the data to record from a response or an error, before the attempt's pace is
 	// known. Its error is our own failure: the attempt is undone.
@@ -157,7 +158,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	if r := x.Response; r != nil {
 		observation.Connect, observation.FirstByte, observation.Body = r.Connect, r.FirstByte-r.Connect, r.Total-r.FirstByte
 	}
-	x.Attempt.AttemptID, x.Attempt.Domain, x.Attempt.FactsDomain = lease.AttemptID, start.Domain, req.FactsDomain
+	x.Attempt.ID, x.Attempt.Domain, x.Attempt.FactsDomain = lease.AttemptID, start.Domain, req.FactsDomain
 	x.Attempt.IP, x.Attempt.Shared = t.ip(), start.Shared
 	x.Attempt.URL, x.Attempt.Kind, x.Attempt.Run = req.URL.String(), start.Kind, req.Run.Name
 	c.trace(ctx, tr, req, x)
@@ -191,7 +192,7 @@ func (c *Client) read(ctx context.Context, req Request, x *Exchange, until time.
 	}
 	renewCtx, stop := context.WithTimeout(context.WithoutCancel(ctx), LargeReadTimeout)
 	renewalDone := make(chan struct{})
-	domain, id := x.Attempt.Domain, x.Attempt.AttemptID // Read writes to the attempt concurrently
+	domain, id := x.Attempt.Domain, x.Attempt.ID // Read writes to the attempt concurrently
 	go func() {
 		defer close(renewalDone)
 		c.renewLease(renewCtx, domain, id, until)
@@ -249,10 +250,10 @@ func (c *Client) exchange(ctx context.Context, req Request, t target, began time
 }
 
 func robotsVersion(req Request) int64 {
-	if req.Run.Crawl == nil || req.Run.Crawl.Robots == nil || req.Start.Prerequisite && !req.Probe {
+	if req.Run.Attempt == nil || req.Run.Attempt.Robots == nil || req.Start.Prerequisite && !req.Probe {
 		return 0
 	}
-	return req.Run.Crawl.Robots.Version
+	return req.Run.Attempt.Robots.Version
 }
 
 const (
@@ -281,7 +282,7 @@ func (c *Client) record(ctx context.Context, observation Observation, exchangeEr
 		if err == nil {
 			if !rec.Closed {
 				c.Warn(ctx, "the lease of the attempt had expired; it is not recorded again",
-					"domain", at.Domain, "crawl", at.AttemptID, "outcome", at.Outcome)
+					"domain", at.Domain, "crawl", at.ID, "outcome", at.Outcome)
 			}
 			c.LogAttempt(ctx, at)
 			observation.Attempt, observation.Record = at, time.Since(began)
@@ -294,7 +295,7 @@ func (c *Client) record(ctx context.Context, observation Observation, exchangeEr
 		if isUnanswered && isDatabaseSilent(err) {
 			return rec, &cutOffError{err}
 		}
-		c.Warn(ctx, "could not record an attempt", "crawl", at.AttemptID, "error", err)
+		c.Warn(ctx, "could not record an attempt", "crawl", at.ID, "error", err)
 		if errors.Is(err, crawl.ErrRefused) && !isReduced {
 			at, isReduced = at.WithoutContents(err.Error()), true
 			continue

@@ -125,12 +125,12 @@ func (c *Client) setPace(req Request, x *Exchange) {
 	retry := delay
 	if x.FailureClass < politeness.FailureServer {
 		// The page waits longer than its domain.
-		retry = max(retry, politeness.Backoff(politeness.FailureServer, req.Run.Crawl.Attempt, normal, c.Jitter()))
+		retry = max(retry, politeness.Backoff(politeness.FailureServer, req.Run.Attempt.Number, normal, c.Jitter()))
 	}
-	// A page of a failing domain is requested next. Its last attempt comes after all first attempts,
-	// so that a site's outage costs no page.
-	next := *req.Run.Crawl
-	next.Attempt++
+	// A page of a failing domain is requested next. Its last attempt comes after all first
+	// attempts, so that a site's outage costs no page.
+	next := *req.Run.Attempt
+	next.Number++
 	at.RetryIn, at.RetryFirst = new(crawl.Millis(retry)), domainFails && !decide.LastAttempt(req.Run, next)
 }
 

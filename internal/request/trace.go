@@ -41,7 +41,7 @@ func (c *Client) trace(ctx context.Context, tr *traces.Attempt, req Request, x *
 	tr.Set(url...)
 	tr.Set(
 		attribute.String("mosey.domain", at.Domain), attribute.String("mosey.run", at.Run),
-		attribute.String("mosey.kind", string(at.Kind)), attribute.Int64("mosey.attempt_id", at.AttemptID),
+		attribute.String("mosey.kind", string(at.Kind)), attribute.Int64("mosey.attempt_id", at.ID),
 	)
 	if c.TraceOf != nil {
 		tr.Set(c.TraceOf(ctx)...)

@@ -33,7 +33,7 @@ func factsOf(url string, version int64, verdict crawl.RobotsVerdict) (crawl.Fact
 	}
 	return crawl.Facts{
 		Domain: crawl.DomainFacts{Name: "example.org"},
-		Runs:   []crawl.RunFacts{{Settings: settings.Settings{}.WithDefaults(), Crawl: c}},
+		Runs:   []crawl.RunFacts{{Settings: settings.Settings{}.WithDefaults(), Attempt: c}},
 	}, c
 }
 

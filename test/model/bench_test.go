@@ -140,7 +140,7 @@ func (g *guarded) Record(ctx context.Context, at crawl.Attempt) (crawl.RecordRes
 // skipped tells the model of a page that was closed without a request.
 func (b *bench) skipped(ctx context.Context, at crawl.Attempt) error {
 	var run, url string
-	err := b.db.QueryRow(ctx, "SELECT r.name, c.url FROM page_crawls c JOIN crawl_runs r ON r.id = c.run_id WHERE c.id = $1", at.AttemptID).
+	err := b.db.QueryRow(ctx, "SELECT r.name, c.url FROM page_crawls c JOIN crawl_runs r ON r.id = c.run_id WHERE c.id = $1", at.ID).
 		Scan(&run, &url)
 	if err != nil {
 		return err

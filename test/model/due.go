@@ -40,7 +40,7 @@ type DomainRow struct {
 	Health crawl.Health `json:"health"`
 }
 
-// WorkRow is a row of run_domains, with its pending crawls.
+// WorkRow is a row of run_domains, with its pending attempts.
 type WorkRow struct {
 	Run    string `json:"run"`
 	Domain string `json:"domain"`
@@ -50,7 +50,7 @@ type WorkRow struct {
 	Images int64   `json:"images"`
 	Bytes  int64   `json:"bytes"`
 	// NextPage and NextImage are the least scheduled_for of the crawls pending and not in flight:
-	// of images, and of all others. 0 means no such crawl. Flying is set if a crawl is in flight.
+	// of images, and of all others. 0 means no such attempt. Flying is set if a crawl is in flight.
 	NextPage  Instant `json:"next_page"`
 	NextImage Instant `json:"next_image"`
 	Flying    bool    `json:"flying"`
@@ -77,7 +77,7 @@ type PageRow struct {
 }
 
 // Due computes when a domain is due for a run, from primary rows alone. 0 means that the run has no
-// pending crawls there, Never that somebody has to change something first. It ignores the budgets
+// pending attempts there, Never that somebody has to change something first. It ignores the budgets
 // and the status of the whole run, because the dispatch checks them.
 func (w *World) Due(rows Rows, work WorkRow) Instant {
 	if work.NextPage == 0 && work.NextImage == 0 && !work.Flying {
@@ -195,8 +195,8 @@ func (w *World) Starved(rows Rows) (starved []string) {
 	return starved
 }
 
-// Unreachable reports whether all pending crawls of a run are on domains without a sign of life for
-// ten minutes.
+// Unreachable reports whether all pending attempts of a run are on domains without a sign of life
+// for ten minutes.
 func (w *World) Unreachable(r *Run, rows Rows) bool {
 	gone := 0
 	for _, work := range rows.Work {

@@ -205,7 +205,7 @@ var (
 	charge = object{"patterns": []string{"/section-N/page-N", "/section-6/page-N"}, "fingerprints": "AAAA", "shared_text": "AAAA"}
 )
 
-// claimedSites are sites that a workflow serves for run 1, with the crawl in flight.
+// claimedSites are sites that a workflow serves for run 1, with the attempt in flight.
 func claimedSites() (sites []int64) {
 	for s := siteClaimed; len(sites) < 10; s += 100 {
 		if s != siteExpired {

@@ -214,9 +214,10 @@ func languagesOf(t *testing.T, docs []*document) map[string]string {
 				return err
 			}
 			facts := crawl.Facts{Runs: []crawl.RunFacts{{
-				Settings: settings.Settings{MaxDepth: new(0)}.WithDefaults(), Crawl: &crawl.AttemptFacts{URL: d.url, Kind: kinds.Page, Depth: 1}, // a front page has more to read
+				Settings: settings.Settings{MaxDepth: new(0)}.WithDefaults(),
+				Attempt:  &crawl.AttemptFacts{URL: d.url, Kind: kinds.Page, Depth: 1}, // a front page has more to read
 			}}}
-			ask := reader.Crawl(facts, decide.Decision{Run: &facts.Runs[0], Crawl: facts.Runs[0].Crawl}, u)
+			ask := reader.Crawl(facts, decide.Decision{Run: &facts.Runs[0], Attempt: facts.Runs[0].Attempt}, u)
 			x := answered(d.body)
 			if err := ask.Read(ctx, x); err != nil || x.Attempt.Page == nil {
 				return fmt.Errorf("read %s: %w", d.url, err)

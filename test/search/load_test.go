@@ -89,14 +89,14 @@ type loader struct {
 // domain records the pages of a domain, one after the other.
 func (l *loader) domain(ctx context.Context, domain string) error {
 	facts, err := l.store.Next(ctx, domain)
-	for err == nil && len(facts.Runs) > 0 && facts.Runs[0].Crawl != nil {
+	for err == nil && len(facts.Runs) > 0 && facts.Runs[0].Attempt != nil {
 		facts, err = l.page(ctx, domain, facts)
 	}
 	return err
 }
 
 func (l *loader) page(ctx context.Context, domain string, facts crawl.Facts) (crawl.Facts, error) {
-	run, c := &facts.Runs[0], facts.Runs[0].Crawl
+	run, c := &facts.Runs[0], facts.Runs[0].Attempt
 	u, err := urls.Parse(c.URL)
 	if err != nil {
 		return facts, err
@@ -105,7 +105,7 @@ func (l *loader) page(ctx context.Context, domain string, facts crawl.Facts) (cr
 	if !known {
 		return facts, fmt.Errorf("%s is none of the documents", c.URL)
 	}
-	ask := l.reader.Crawl(facts, decide.Decision{Run: run, Crawl: c}, u)
+	ask := l.reader.Crawl(facts, decide.Decision{Run: run, Attempt: c}, u)
 	start := ask.Start
 	start.Domain, start.Shared = domain, []crawl.SharedSlot{}
 	start.SlotHold, start.MaxDuration, start.ClaimDuration = crawl.Millis(time.Minute), crawl.Millis(time.Minute), crawl.Millis(time.Minute)
@@ -117,7 +117,7 @@ func (l *loader) page(ctx context.Context, domain string, facts crawl.Facts) (cr
 		return facts, fmt.Errorf("%s is not granted: %+v", c.URL, lease)
 	}
 	x := answered(body)
-	x.Attempt.AttemptID, x.Attempt.Domain, x.Attempt.Reason = c.ID, domain, reasons.Delay
+	x.Attempt.ID, x.Attempt.Domain, x.Attempt.Reason = c.ID, domain, reasons.Delay
 	if err := ask.Read(ctx, x); err != nil {
 		return facts, err
 	}

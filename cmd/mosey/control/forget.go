@@ -194,7 +194,7 @@ func (f *eraser) closePending(ctx context.Context, images []int64) (closed int64
 			continue
 		}
 		recorded, err := f.store.Record(ctx, crawl.Attempt{
-			AttemptID: p.ID, Domain: p.Domain, URL: p.URL, Kind: p.Kind, Run: p.Run,
+			ID: p.ID, Domain: p.Domain, URL: p.URL, Kind: p.Kind, Run: p.Run,
 			Outcome: crawl.OutcomeSkipped, Skipped: reasons.Forgotten, EndedAt: time.Now(),
 		})
 		if err != nil {
