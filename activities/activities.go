@@ -76,8 +76,7 @@ type Config struct {
 	Permits *request.Permits
 	// Worker returns this worker's id for the rows of its attempts. nil stores no id.
 	Worker func() int32
-	// Network distinguishes outages of our network from unreachable sites. Defaults to a new
-	// monitor.
+	// Network distinguishes outages of our network from unreachable sites. Defaults to a new monitor.
 	Network *network.Monitor
 	// Languages detects the languages of pages. The zero value only reads declared languages.
 	Languages language.Detector

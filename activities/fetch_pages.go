@@ -36,8 +36,8 @@ type FetchPagesInput struct {
 	Auto bool `json:"auto,omitempty"`
 	// Queued is set once the domain has waited in the queue of a shared address.
 	Queued bool `json:"queued,omitempty"`
-	// Backoff is the first interval of the activity's retry policy, from an earlier
-	// FetchPagesResult. 0 is the interval of an unknown domain (see FirstBackoff).
+	// Backoff is the first interval of the activity's retry policy, from an earlier FetchPagesResult.
+	// 0 is the interval of an unknown domain (see FirstBackoff).
 	Backoff settings.Duration `json:"backoff,omitempty"`
 	// CountPending counts pending requests, up to maxPendingShown, if a request was made.
 	CountPending bool `json:"count_pending,omitempty"`
@@ -50,8 +50,7 @@ type FetchPagesResult struct {
 	// Closed counts the closed attempts. Outcomes counts them by outcome.
 	Closed   int                   `json:"attempts"`
 	Outcomes map[crawl.Outcome]int `json:"outcomes,omitempty"`
-	// LastRequest is the last request and Summary describes its domain; empty if no request was
-	// made.
+	// LastRequest is the last request and Summary describes its domain; empty if no request was made.
 	LastRequest RequestSummary `json:"last_request,omitzero"`
 	Summary     DomainSummary  `json:"summary,omitzero"`
 	// Pending counts the pending requests; nil if they were not counted.

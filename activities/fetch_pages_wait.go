@@ -12,14 +12,12 @@ import (
 )
 
 const (
-	// timerLead is the head start of a workflow's timer before its slot is free: about the time
-	// from timer to activity on a busy server. The process waits out the rest, so that it is on
-	// time.
+	// timerLead is the head start of a workflow's timer before its slot is free: about the time from
+	// timer to activity on a busy server. The process waits out the rest, so that it is on time.
 	timerLead = 400 * time.Millisecond
 	// maxInProcessWait is the longest wait in the process for a batch of one page.
 	maxInProcessWait = 750 * time.Millisecond
-	// maxBatchWait is the longest wait in the process for larger batches, which saves workflow
-	// steps.
+	// maxBatchWait is the longest wait in the process for larger batches, which saves workflow steps.
 	maxBatchWait = 10 * time.Second
 	// minShownWait is the longest wait that is not shown, because a workflow step takes as long.
 	minShownWait = 20 * time.Millisecond

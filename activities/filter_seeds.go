@@ -24,8 +24,7 @@ type FilterSeedsResult struct {
 }
 
 const (
-	// seedFilterTimeout limits the requests for robots.txt. The domains' workflows request the
-	// rest.
+	// seedFilterTimeout limits the requests for robots.txt. The domains' workflows request the rest.
 	seedFilterTimeout = time.Minute
 	// dispatcherHeadStart is the head start of the dispatcher, so that its workflows request
 	// robots.txt.

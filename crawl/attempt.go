@@ -53,22 +53,21 @@ type Attempt struct {
 	// RetryAfter is the wait that the server requested; 0 means no wait.
 	RetryAfter Millis `json:"retry_after_ms,omitempty"`
 	// RetryIn is the wait before a retry, counted from EndedAt; nil means no retry. With RetryFirst
-	// the page and its run keep their priority: the page comes first once its domain's slot is
-	// free.
+	// the page and its run keep their priority: the page comes first once its domain's slot is free.
 	RetryIn    *Millis `json:"retry_in_ms,omitempty"`
 	RetryFirst bool    `json:"retry_next,omitempty"`
 	// RobotsVersion identifies the robots.txt that allowed the request.
 	RobotsVersion int64 `json:"robots_version,omitempty"`
-	// Health is the domain's health after the response; nil leaves it unchanged. AbandonStatus is
-	// the status of an abandoned domain, for AbandonReason; empty means not abandoned. The domain
-	// is retried after AbandonFor, counted from EndedAt.
+	// Health is the domain's health after the response; nil leaves it unchanged. AbandonStatus is the
+	// status of an abandoned domain, for AbandonReason; empty means not abandoned. The domain is
+	// retried after AbandonFor, counted from EndedAt.
 	Health        *Health      `json:"health,omitempty"`
 	AbandonStatus DomainStatus `json:"abandon_status,omitempty"`
 	AbandonReason string       `json:"abandon_reason,omitempty"`
 	AbandonFor    Millis       `json:"abandon_ms,omitempty"`
 
-	// Skipped is the page's reason for making no request. For OutcomeSuccess, it is the reason why
-	// the response gave neither text nor links nor an image.
+	// Skipped is the page's reason for making no request. For OutcomeSuccess, it is the reason why the
+	// response gave neither text nor links nor an image.
 	Skipped reasons.Reason `json:"skipped,omitempty"`
 	// Unchanged explains why the page counts as unchanged since the last visit.
 	Unchanged string `json:"unchanged_reason,omitempty"`
@@ -94,8 +93,8 @@ type Attempt struct {
 	// FollowKnown does the same for the links known from the last visit.
 	FollowKnown *KnownLinks `json:"follow_known,omitempty"`
 
-	// Images lists the page's images in document order. FollowImages adds them to the run; nil adds
-	// no images. AllImages is set if the page has no other images now.
+	// Images lists the page's images in document order. FollowImages adds them to the run; nil adds no
+	// images. AllImages is set if the page has no other images now.
 	Images       []FoundImage `json:"images,omitempty"`
 	FollowImages *Follow      `json:"follow_images,omitempty"`
 	AllImages    bool         `json:"all_images,omitempty"`
@@ -241,8 +240,7 @@ type Charge struct {
 	// Duplicate is set if the page brought nothing new, Copy if its canonical URL is another page.
 	Duplicate bool `json:"duplicate,omitempty"`
 	Copy      bool `json:"copy,omitempty"`
-	// Redirect is set if the page redirects to another. It brings nothing new if that page is
-	// known.
+	// Redirect is set if the page redirects to another. It brings nothing new if that page is known.
 	Redirect bool `json:"redirect,omitempty"`
 	// Shared and Fingerprints replace the memory of the widest pattern; empty leaves it.
 	Shared       []byte `json:"shared_text,omitempty"`
@@ -281,8 +279,7 @@ type Link struct {
 	Origin   string     `json:"origin"`
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
-	// Registered is the registered domain of Domain; empty if they are equal, or for an internal
-	// link.
+	// Registered is the registered domain of Domain; empty if they are equal, or for an internal link.
 	Registered string `json:"registered_domain,omitempty"`
 	NoFollow   bool   `json:"nofollow,omitempty"`
 	// Rel holds the link's marks, and Anchor its text.

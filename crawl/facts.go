@@ -64,12 +64,12 @@ type DomainFacts struct {
 	Health     Health       `json:"health"`
 	// Recrawl is a stored DomainRecrawl; empty means not stored.
 	Recrawl json.RawMessage `json:"recrawl,omitempty"`
-	// Origins counts the domain's origins whose robots.txt was requested. Reachable counts the
-	// origins that responded to the last request for it.
+	// Origins counts the domain's origins whose robots.txt was requested. Reachable counts the origins
+	// that responded to the last request for it.
 	Origins   int `json:"origins,omitempty"`
 	Reachable int `json:"reachable_origins,omitempty"`
-	// UnreachableSince is the time since which attempts are undone, because the domain or our
-	// network may be failing; zero means no undone attempt.
+	// UnreachableSince is the time since which attempts are undone, because the domain or our network
+	// may be failing; zero means no undone attempt.
 	UnreachableSince time.Time `json:"unreachable_since,omitzero"`
 	// SlotFree is the earliest time of the next request, for SlotReason.
 	SlotFree   time.Time      `json:"slot_free_at,omitzero"`
@@ -90,8 +90,8 @@ type RunFacts struct {
 	Name string `json:"name"`
 	// Status is empty, meaning running, unless a page was queried.
 	Status RunStatus `json:"status,omitempty"`
-	// SettingsDocument is Settings from the database; nil once they are read. Every field of
-	// Settings is set.
+	// SettingsDocument is Settings from the database; nil once they are read. Every field of Settings
+	// is set.
 	SettingsDocument json.RawMessage   `json:"settings"`
 	Settings         settings.Settings `json:"-"`
 	// Seed reports whether the run has seeds on the domain.
@@ -103,9 +103,9 @@ type RunFacts struct {
 	ImagesStarted int64 `json:"images_started,omitempty"`
 	// Budget limits the pages of the domain that the run may request; nil means no limit.
 	Budget *int64 `json:"budget,omitempty"`
-	// HasWaitingDomains is set if the run has more due domains than may be active. StartedAtClaim
-	// is the value of DomainStarted when its dispatcher claimed the domain. HasYielded is set if
-	// the domain has yielded to others, and has not been claimed since.
+	// HasWaitingDomains is set if the run has more due domains than may be active. StartedAtClaim is
+	// the value of DomainStarted when its dispatcher claimed the domain. HasYielded is set if the
+	// domain has yielded to others, and has not been claimed since.
 	HasWaitingDomains bool  `json:"has_waiting_domains,omitempty"`
 	StartedAtClaim    int64 `json:"requests_at_claim,omitempty"`
 	HasYielded        bool  `json:"yielded,omitempty"`
@@ -163,9 +163,9 @@ type AttemptFacts struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Patterns are the page's patterns, the widest first: see traps.Patterns.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
-	// LastReachableURL is the origin's last page or image with a good response, while its domain
-	// needs a probe; empty means unknown. OriginHasPages is then set for an image whose origin also
-	// has pages, pending or fetched recently.
+	// LastReachableURL is the origin's last page or image with a good response, while its domain needs
+	// a probe; empty means unknown. OriginHasPages is then set for an image whose origin also has
+	// pages, pending or fetched recently.
 	LastReachableURL string `json:"last_reachable_url,omitempty"`
 	OriginHasPages   bool   `json:"origin_has_pages,omitempty"`
 	// FinalResponse is set if the last request had a final response other than a success.
@@ -198,8 +198,8 @@ type PatternFacts struct {
 	Seen       int `json:"seen"`
 	Duplicates int `json:"duplicates"`
 	Copies     int `json:"copies,omitempty"`
-	// Shared and Fingerprints are compared with its pages, see traps.Memory. They are set only for
-	// the widest pattern of a page to be judged.
+	// Shared and Fingerprints are compared with its pages, see traps.Memory. They are set only for the
+	// widest pattern of a page to be judged.
 	Shared       []byte `json:"shared_text,omitempty"`
 	Fingerprints []byte `json:"fingerprints,omitempty"`
 }
@@ -215,8 +215,8 @@ type RobotsFacts struct {
 	Agent string `json:"agent,omitempty"`
 	// TDMKnown is set if the origin's tdmrep.json has been requested.
 	TDMKnown bool `json:"tdm_known,omitempty"`
-	// UnansweredCount counts consecutive requests without a response. WasRead is set if a
-	// robots.txt was ever read.
+	// UnansweredCount counts consecutive requests without a response. WasRead is set if a robots.txt
+	// was ever read.
 	UnansweredCount int  `json:"unanswered_count,omitempty"`
 	WasRead         bool `json:"was_read,omitempty"`
 }

@@ -23,14 +23,14 @@ type Start struct {
 	RetryPriority *int `json:"retry_priority,omitempty"`
 	// Shared lists the slots that the request shares with other domains.
 	Shared []SharedSlot `json:"shared_slots"`
-	// SlotHold is the time before the domain's slot reopens if nothing releases it. MaxDuration is
-	// the longest duration of a request, after which shared slots are closed for their own delay.
+	// SlotHold is the time before the domain's slot reopens if nothing releases it. MaxDuration is the
+	// longest duration of a request, after which shared slots are closed for their own delay.
 	SlotHold    Millis `json:"hold_ms"`
 	MaxDuration Millis `json:"span_ms"`
 	// Queued is set if the caller has waited in a shared slot's queue.
 	Queued bool `json:"queued"`
-	// RunBudget, DomainBudget and RegisteredBudget limit the run's requests in all, to the domain,
-	// and to its registered domain; nil means no limit.
+	// RunBudget, DomainBudget and RegisteredBudget limit the run's requests in all, to the domain, and
+	// to its registered domain; nil means no limit.
 	RunBudget        *int64 `json:"run_budget,omitempty"`
 	DomainBudget     *int64 `json:"domain_budget,omitempty"`
 	RegisteredBudget *int64 `json:"registered_budget,omitempty"`
@@ -61,8 +61,7 @@ type Lease struct {
 
 // The durations of claims: the right of one workflow to serve a domain.
 const (
-	// ClaimStart is the duration of a dispatcher's claim before the domain's first request renews
-	// it.
+	// ClaimStart is the duration of a dispatcher's claim before the domain's first request renews it.
 	ClaimStart = time.Minute
 	// ClaimRenewed is the duration of a request's claim. A longer wait renews it first.
 	ClaimRenewed = 30 * time.Minute

@@ -115,8 +115,7 @@ func TestRunsOnOneDomain(t *testing.T) {
 		}
 		require.Equal(t, 1, turns())
 
-		// the other claims it again: the crowded one is not asked, nor is its turn counted once
-		// more
+		// the other claims it again: the crowded one is not asked, nor is its turn counted once more
 		other.seed(t, "https://turns.example/more")
 		require.Equal(t, []string{domain}, other.claim(t, 1))
 		crowded.expire(t, "domain:"+domain)

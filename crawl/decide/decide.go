@@ -17,8 +17,7 @@ import (
 type Facts struct {
 	crawl.Facts
 
-	// Windows holds the windows of [WindowTexts], and the site's own, which expire. All must be
-	// open.
+	// Windows holds the windows of [WindowTexts], and the site's own, which expire. All must be open.
 	Windows []politeness.Windows
 	// Ruling is the origin's ruling on the crawl of [Pick]; nil if its robots.txt has no rules.
 	Ruling *Ruling
@@ -34,8 +33,8 @@ type Ruling struct {
 	Allowed bool
 	Line    int
 	Rule    string
-	// FrontPageAllowed and LastReachableAllowed are the verdicts on a probe of the front page and
-	// of Worked.
+	// FrontPageAllowed and LastReachableAllowed are the verdicts on a probe of the front page and of
+	// Worked.
 	FrontPageAllowed     bool
 	LastReachableAllowed bool
 	// TDMAllowed reports whether robots.txt allows a request for tdmrep.json, by TDMLine.
@@ -80,8 +79,8 @@ type Decision struct {
 	// Outcome is the outcome that Skip and Refuse record, with the Trap, if any.
 	Outcome crawl.Outcome
 	Trap    crawl.Trap
-	// ByRule is set if a rule of robots.txt refuses the page, ByUsage if the publisher's statement
-	// on its use does. Neither is set if the statement could not be read.
+	// ByRule is set if a rule of robots.txt refuses the page, ByUsage if the publisher's statement on
+	// its use does. Neither is set if the statement could not be read.
 	ByRule  bool
 	ByUsage bool
 	// Pace is the pace of requests to the domain.

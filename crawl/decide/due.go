@@ -27,8 +27,7 @@ func Pick(f crawl.Facts, now time.Time) *crawl.RunFacts {
 }
 
 const (
-	// operatorPriority is the least priority of an operator's request (recrawls_now in the
-	// database).
+	// operatorPriority is the least priority of an operator's request (recrawls_now in the database).
 	operatorPriority = 100
 	// maxDeferredPriority is the greatest priority of a page that comes after all new pages of its
 	// run. Such a page is read again (refresh_priority) or retried, or nothing was requested of its

@@ -72,8 +72,8 @@ type SearchHit struct {
 	Page   int64  `json:"page"`
 	URL    string `json:"url"`
 	Domain string `json:"domain"`
-	// Language is a tag of BCP 47; empty means undetermined. Second is the tag of another language
-	// of much of the page; empty means no such language.
+	// Language is a tag of BCP 47; empty means undetermined. Second is the tag of another language of
+	// much of the page; empty means no such language.
 	Language    string `json:"language"`
 	Second      string `json:"second_language"`
 	Title       string `json:"title"`
@@ -102,8 +102,7 @@ type SearchOutline struct {
 
 // OutdatedCounts counts pages that must be read again to find their contents.
 type OutdatedCounts struct {
-	// Pages counts requestable pages, of Domains. Closed counts pages of closed or abandoned
-	// domains.
+	// Pages counts requestable pages, of Domains. Closed counts pages of closed or abandoned domains.
 	Pages   int64 `json:"pages"`
 	Domains int64 `json:"domains"`
 	Closed  int64 `json:"closed"`

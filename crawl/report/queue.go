@@ -17,8 +17,8 @@ type Queue struct {
 	Total   int64          `json:"total_domains"`
 	Pending int64          `json:"total_pending"`
 	Due     int64          `json:"total_due"`
-	// Open counts the pending pages within the runs' budgets. MinRemaining is the least time for
-	// the domain with most of this work: its wait, and its delay for each page.
+	// Open counts the pending pages within the runs' budgets. MinRemaining is the least time for the
+	// domain with most of this work: its wait, and its delay for each page.
 	Open         int64             `json:"total_within_budgets"`
 	MinRemaining settings.Duration `json:"-"`
 }
@@ -36,8 +36,8 @@ type QueuedDomain struct {
 	Oldest time.Time `json:"oldest"`
 	// NextDue is the due time of the next crawl that is not due yet; zero means never.
 	NextDue time.Time `json:"next_due,omitzero"`
-	// WaitReason is the reason for not requesting the domain now; empty if it may be requested.
-	// Until ends the wait; zero if something must change first.
+	// WaitReason is the reason for not requesting the domain now; empty if it may be requested. Until
+	// ends the wait; zero if something must change first.
 	WaitReason reasons.Reason `json:"wait_reason,omitempty"`
 	Until      time.Time      `json:"until,omitzero"`
 }
@@ -46,8 +46,8 @@ type QueuedDomain struct {
 type Run struct {
 	Progress
 
-	// PagesPerSecond is the rate of the active domains in RateWindow. ETA estimates the time for
-	// the pending pages within the budgets, without pages found meanwhile. 0 means unknown.
+	// PagesPerSecond is the rate of the active domains in RateWindow. ETA estimates the time for the
+	// pending pages within the budgets, without pages found meanwhile. 0 means unknown.
 	PagesPerSecond float64           `json:"pages_per_second"`
 	ETA            settings.Duration `json:"eta,omitempty"`
 	// Longest lists the domains with most pending pages, Failing those with most failures.

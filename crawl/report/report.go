@@ -103,8 +103,8 @@ type Progress struct {
 	// Workers counts all running workers. WorkerSeenAt is the last sign of one; zero means never.
 	Workers      int64     `json:"workers"`
 	WorkerSeenAt time.Time `json:"worker_seen_at,omitzero"`
-	// Active counts the domains with a workflow for the run. ClaimedElsewhere counts the domains
-	// with work for it that another run has claimed.
+	// Active counts the domains with a workflow for the run. ClaimedElsewhere counts the domains with
+	// work for it that another run has claimed.
 	Active           int64 `json:"active_domains"`
 	ClaimedElsewhere int64 `json:"domains_elsewhere,omitempty"`
 	// Pending counts attempts that are not closed, up to FrontierBound; Deferred counts the future
@@ -122,8 +122,8 @@ type Progress struct {
 	Outages []crawl.Outage `json:"outages,omitempty"`
 	// Limited is set while requests wait for the limit of all workers, whatever their run.
 	Limited *FleetUse `json:"limited,omitempty"`
-	// KeywordsWaiting counts fetched pages of all runs that no search finds yet, up to
-	// KeywordsBound. It is set on demand, like Detail.
+	// KeywordsWaiting counts fetched pages of all runs that no search finds yet, up to KeywordsBound.
+	// It is set on demand, like Detail.
 	KeywordsWaiting int `json:"keywords_waiting"`
 	*Detail
 }
@@ -335,8 +335,8 @@ type Attempt struct {
 	ContentType string            `json:"content_type,omitempty"`
 	IP          string            `json:"ip,omitempty"`
 	Duration    settings.Duration `json:"duration,omitzero"`
-	// Delay is the domain's wait afterwards, for DelayReason; RetryAfter is the wait that its
-	// server requested. Only a history has them.
+	// Delay is the domain's wait afterwards, for DelayReason; RetryAfter is the wait that its server
+	// requested. Only a history has them.
 	Delay       settings.Duration `json:"delay,omitzero"`
 	DelayReason reasons.Reason    `json:"delay_reason,omitempty"`
 	RetryAfter  settings.Duration `json:"retry_after,omitzero"`

@@ -12,8 +12,8 @@ import (
 type Watch struct {
 	// Now is the time of the poll on the database's clock.
 	Now time.Time `json:"now"`
-	// Waits counts the domains with a workflow by the reason of their wait: reasons.InFlight during
-	// a request, and empty if they may be requested.
+	// Waits counts the domains with a workflow by the reason of their wait: reasons.InFlight during a
+	// request, and empty if they may be requested.
 	Waits map[reasons.Reason]int64 `json:"waits"`
 	// Waiting holds the same with times, the most frequent first.
 	Waiting []WaitCount `json:"waiting,omitempty"`
@@ -47,9 +47,8 @@ type EndedGaps struct {
 	Kind string
 	// Gaps counts all gaps, and Violations the gaps that were shorter than required.
 	Gaps, Violations int64
-	// LatenessBuckets counts gaps by the lateness of the requests that ended them, in buckets
-	// below, between and above the bounds. LatenessSumSeconds is the sum, and LatenessMaxSeconds
-	// the maximum.
+	// LatenessBuckets counts gaps by the lateness of the requests that ended them, in buckets below,
+	// between and above the bounds. LatenessSumSeconds is the sum, and LatenessMaxSeconds the maximum.
 	LatenessBuckets                        []int64
 	LatenessSumSeconds, LatenessMaxSeconds float64
 }
@@ -98,15 +97,14 @@ type Worker struct {
 	StoppedAt time.Time `json:"stopped_at,omitzero"`
 	// Lost is set if it has apparently died: it did not report its stop.
 	Lost bool `json:"lost,omitempty"`
-	// InFlight counts its requests in flight when last seen, and Demand its requests without a
-	// limit.
+	// InFlight counts its requests in flight when last seen, and Demand its requests without a limit.
 	InFlight int `json:"in_flight"`
 	Demand   int `json:"demand"`
 	// MaxFetches is its own setting, and Share its part of the limit of all workers.
 	MaxFetches int `json:"max_fetches"`
 	Share      int `json:"share"`
-	// MaxInFlight counts against the limit if CountsAgainstLimit is set. HasLease reports whether
-	// it may begin requests.
+	// MaxInFlight counts against the limit if CountsAgainstLimit is set. HasLease reports whether it
+	// may begin requests.
 	MaxInFlight        int  `json:"permits_held"`
 	HasLease           bool `json:"leased"`
 	CountsAgainstLimit bool `json:"counts_against_limit"`
@@ -121,8 +119,7 @@ type FleetUse struct {
 	InFlight   int64  `json:"in_flight"`
 	// Waiting counts requests that wait for others to end.
 	Waiting int64 `json:"waiting"`
-	// Running counts the workers seen recently. SeenAt is the last sign of a worker; zero means
-	// never.
+	// Running counts the workers seen recently. SeenAt is the last sign of a worker; zero means never.
 	Running int64     `json:"running"`
 	SeenAt  time.Time `json:"seen_at,omitzero"`
 }

@@ -102,8 +102,7 @@ type reading struct {
 	storedUsage usage.Usage
 	// facts are the facts that the decision was made from.
 	facts crawl.Facts
-	// news lists changed pages that a sitemap or a feed names, and that may have been fetched
-	// before.
+	// news lists changed pages that a sitemap or a feed names, and that may have been fetched before.
 	news []crawl.ChangeNotice
 }
 

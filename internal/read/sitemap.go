@@ -94,8 +94,8 @@ func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit craw
 }
 
 const (
-	// announcedBytesMax caps the total size of the URLs from one sitemap, because they are recorded
-	// in one transaction, and as one document.
+	// announcedBytesMax caps the total size of the URLs from one sitemap, because they are recorded in
+	// one transaction, and as one document.
 	announcedBytesMax = 8 << 20
 	// announcedMax caps the entries of a sitemap in memory, before the best are selected.
 	announcedMax = 2 * sitemap.MaxEntries

@@ -40,8 +40,7 @@ func (c *Client) LogAttempt(ctx context.Context, at crawl.Attempt) {
 type Observation struct {
 	Attempt crawl.Attempt
 
-	// Resolve is the name lookup. Connect includes TLS. FirstByte is from the connection to the
-	// first byte, and Body from there to the end. Read is for reading the response, Record for
-	// recording.
+	// Resolve is the name lookup. Connect includes TLS. FirstByte is from the connection to the first
+	// byte, and Body from there to the end. Read is for reading the response, Record for recording.
 	Resolve, Connect, FirstByte, Body, Read, Record time.Duration
 }

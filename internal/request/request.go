@@ -22,8 +22,8 @@ const leaseExtension = 10 * time.Second
 
 // Request describes a request to make.
 type Request struct {
-	// Start names the crawl or prerequisite, and its kind. Do fills in Shared, Hold, MaxDuration
-	// and Claim.
+	// Start names the crawl or prerequisite, and its kind. Do fills in Shared, Hold, MaxDuration and
+	// Claim.
 	Start crawl.Start
 	URL   urls.URL
 	// FactsDomain is the domain whose facts are returned; empty means Start.Domain.
@@ -48,8 +48,7 @@ type Request struct {
 	// Now is the time of the facts, on the database's clock.
 	Now time.Time
 
-	// StillWanted, if set, is called with the lease, because another worker may have made the
-	// request.
+	// StillWanted, if set, is called with the lease, because another worker may have made the request.
 	StillWanted func(context.Context) (bool, error)
 	// Read extracts the data to record from a response or an error, before the attempt's pace is
 	// known. Its error is our own failure: the attempt is undone.
