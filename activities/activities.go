@@ -160,11 +160,8 @@ func Register(r worker.ActivityRegistry, a *Activities) {
 
 // Drain begins no more requests, and aborts the requests still in flight after some time.
 func Drain(a *Activities, timeout time.Duration) {
-	a.requests.Permits.Stop()
-	time.AfterFunc(timeout, a.requests.Abort)
-	a.scheduler.mu.Lock()
-	defer a.scheduler.mu.Unlock()
-	a.scheduler.closed = true
+	a.requests.Drain(timeout)
+	a.scheduler.stop()
 }
 
 // HandOver ends the activities of waiting domains, so that another worker continues them. Call it

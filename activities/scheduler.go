@@ -278,6 +278,12 @@ func (s *scheduler) heartbeat(t *task) {
 	}
 }
 
+func (s *scheduler) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
 // handOver ends all waiting tasks, so that other workers continue them, and waits for their end.
 func (s *scheduler) handOver() {
 	s.mu.Lock()
@@ -288,7 +294,7 @@ func (s *scheduler) handOver() {
 }
 
 // suspend returns the waiting activities once no task takes steps, and reports nothing to Temporal.
-// Call Drain before.
+// Call stop before.
 func (s *scheduler) suspend() []SuspendedActivity {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -9,7 +9,7 @@ import (
 
 // Start requests a lease from the guard: the right to make one request now. It is one document.
 type Start struct {
-	// ID is the attempt to begin; 0 for a prerequisite, which gets a row by this.
+	// AttemptID is the attempt to begin; 0 for a prerequisite, which gets a row by this.
 	AttemptID int64 `json:"attempt_id"`
 	RunID     int64 `json:"run_id"`
 	// Domain is the requested domain, which a redirect of robots.txt may have chosen.
@@ -51,7 +51,7 @@ type SharedSlot struct {
 // Lease is the guard's response.
 type Lease struct {
 	Granted bool
-	// ID is the attempt that holds the lease, if granted.
+	// AttemptID is the attempt that holds the lease, if granted.
 	AttemptID int64
 	// Wait is the time before the next request for a lease, if not granted, and Reason its cause. A
 	// wait is useless with reasons.Stale, or if an operator forbids the request.

@@ -22,21 +22,16 @@ type Server struct {
 	Now                           time.Time
 	ClockOffset, ClockOffsetError time.Duration
 	Bytes                         int64
-	// RowAge is the age of the oldest unfrozen row, and FreezeAge the age of forced freezing, in
-	// transactions.
-	RowAge, FreezeAge int64
 }
 
 const selectServer = `SELECT current_setting('server_version'), current_setting('server_version_num')::int,
-	current_setting('server_encoding'), pg_is_in_recovery(), pg_database_size(current_database()),
-	greatest(age(datfrozenxid), mxid_age(datminmxid))::bigint, current_setting('autovacuum_freeze_max_age')::bigint
-	FROM pg_database WHERE datname = current_database()`
+	current_setting('server_encoding'), pg_is_in_recovery(), pg_database_size(current_database())`
 
 // Server describes the server, and compares its clock with ours.
 func (s *Store) Server(ctx context.Context) (v Server, err error) {
 	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
 		row := tx.QueryRow(ctx, selectServer)
-		if err := row.Scan(&v.Version, &v.Number, &v.Encoding, &v.Standby, &v.Bytes, &v.RowAge, &v.FreezeAge); err != nil {
+		if err := row.Scan(&v.Version, &v.Number, &v.Encoding, &v.Standby, &v.Bytes); err != nil {
 			return err
 		}
 		before := time.Now()
@@ -106,6 +101,15 @@ func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 	})
 	v.OldestTransaction = time.Duration(seconds * float64(time.Second))
 	return v, translate("read the sessions", err)
+}
+
+const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::bigint,
+	current_setting('autovacuum_freeze_max_age')::bigint FROM pg_database WHERE datname = current_database()`
+
+// Age returns the age in transactions of the oldest unfrozen row, and the age of forced freezing.
+func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
+	err = s.withCatalog(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
+	return age, freeze, translate("read the age of the database", err)
 }
 
 // Rights are the rights of a session's role.

@@ -117,7 +117,7 @@ func Decide(f Facts, now time.Time) Decision {
 	return d
 }
 
-// Attempt is Decide for the first run's crawl, due or not, for queries about a page.
+// Attempt is Decide for the first run's attempt, due or not, for queries about a page.
 func Attempt(f Facts, now time.Time) Decision {
 	d := Decision{Pace: PaceOf(f.Facts)}
 	if len(f.Runs) == 0 || f.Runs[0].Attempt == nil {

@@ -79,10 +79,9 @@ type Client struct {
 	Config
 
 	large *semaphore.Weighted
-	// Abort cancels aborted, to abort the requests in flight. Aborted requests do not count against
-	// the site, and are retried.
-	Abort   context.CancelFunc
+	// aborted is cancelled to abort the requests in flight.
 	aborted context.Context //nolint:containedctx // it is the client's life
+	abort   context.CancelFunc
 	// broken caches the times of failed connections by address
 	broken *otter.Cache[netip.Addr, time.Time]
 }
@@ -113,8 +112,15 @@ func New(cfg Config) (*Client, error) {
 		cfg.Permits = NewPermits(cfg.MaxFetches)
 	}
 	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowLimit(cfg.MaxFetches))), broken: broken}
-	c.aborted, c.Abort = context.WithCancel(context.Background())
+	c.aborted, c.abort = context.WithCancel(context.Background()) //nolint:gosec // Drain calls it
 	return c, nil
+}
+
+// Drain begins no more requests (ErrStopping), and aborts the requests in flight after some time.
+// Aborted requests do not count against the site, and are retried.
+func (c *Client) Drain(within time.Duration) {
+	c.Permits.stop()
+	time.AfterFunc(within, c.abort)
 }
 
 // MaxDuration returns the longest time of a request, from the moment it gets its permit.

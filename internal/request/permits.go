@@ -97,8 +97,8 @@ func (p *Permits) Use() PermitsUse {
 // WaitSignal returns the channel that is notified when a request has to wait for a permit.
 func (p *Permits) WaitSignal() <-chan struct{} { return p.waitSignal }
 
-// Stop makes present and future waiters fail with ErrStopping.
-func (p *Permits) Stop() {
+// stop makes present and future waiters fail with ErrStopping.
+func (p *Permits) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = true

@@ -134,7 +134,7 @@ func TestPlaces(t *testing.T) {
 			p := NewPermits(1)
 			one := took(t, p, false)
 			waiting := waits(t, t.Context(), p, false)
-			p.Stop()
+			p.stop()
 			require.ErrorIs(t, <-waiting, ErrStopping)
 			_, err := p.acquire(t.Context(), false)
 			require.ErrorIs(t, err, ErrStopping)

@@ -224,7 +224,7 @@ func (c *Client) start(req Request, t target) crawl.Start {
 
 // exchange fetches within the lease of the slots. Without that deadline a suspended process would
 // still read while others request. A cancelled caller, as by a pause, does not abort the request,
-// for the site's sake. Only Client.Abort does so, and the attempt is undone.
+// for the site's sake. Only Drain aborts it, and the attempt is undone.
 func (c *Client) exchange(ctx context.Context, req Request, t target, began time.Time) *Exchange {
 	x := &Exchange{Attempt: crawl.Attempt{Requested: true, RobotsVersion: robotsVersion(req)}}
 	startedAt, kind := time.Now(), req.Start.Kind.Traits()

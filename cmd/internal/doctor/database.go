@@ -60,8 +60,8 @@ func databaseChecks() []Check {
 			About: "Finds domains whose content was ordered to be erased, and is not fully erased because the command was killed.",
 		},
 		{
-			Name: "row-age", About: "Checks the age of the oldest transaction number against the limit of Postgres.",
-			run: checkRows(anySchema, (*db.Store).Server, func(v db.Server) []Finding { return judgeTransactionAge(v.RowAge, v.FreezeAge) }),
+			Name: "row-age", run: checkWith(anySchema, checkTransactionAge),
+			About: "Checks the age of the oldest transaction number against the limit of Postgres.",
 		},
 	})
 }
@@ -267,6 +267,14 @@ func judgeIndexes(all []db.IndexState) (found []Finding) {
 
 // Postgres refuses changes three million transactions before two billion.
 const maxTransactionAge = 1_500_000_000
+
+func checkTransactionAge(ctx context.Context, store *db.Store) ([]Finding, error) {
+	age, freeze, err := store.Age(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return judgeTransactionAge(age, freeze), nil
+}
 
 func judgeTransactionAge(age, freeze int64) []Finding {
 	const remedy = "VACUUM (FREEZE), and check that autovacuum is on and no transaction or replication slot holds old rows."

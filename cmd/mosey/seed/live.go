@@ -27,7 +27,7 @@ const (
 	settledDivisor = 50
 )
 
-// live draws a crawl on a terminal.
+// live is the state of a view that is drawn on a terminal.
 type live struct {
 	hint  string // describes Ctrl-C
 	rates []float64
@@ -40,8 +40,8 @@ type knownURLs struct {
 	count int64
 }
 
-// lines returns the lines of the view.
-func (l *live) lines(v *view, p report.Progress, latest []report.LatestRequest, now time.Time) []string {
+// liveLines returns the lines of a view that is drawn on a terminal.
+func (v *view) liveLines(p report.Progress, latest []report.LatestRequest, now time.Time) []string {
 	call := p.Since(v.earlierTotals)
 	lines := []string{
 		fmt.Sprintf("%-8s %s, %s, %.1f requests/s, %s",
@@ -49,11 +49,11 @@ func (l *live) lines(v *view, p report.Progress, latest []report.LatestRequest, 
 			v.rate.PerSecond(), explain.Size(call.Bytes)),
 	}
 	width := command.TerminalWidth(v.e.Stdout)
-	if plot := l.plot(v.rate.PerSecond()); len([]rune(lines[0]+plot))+2 <= width {
+	if plot := v.live.plot(v.rate.PerSecond()); len([]rune(lines[0]+plot))+2 <= width {
 		lines[0] += "  " + plot
 	}
 	add := func(label, text string) { lines = append(lines, fmt.Sprintf("%-8s %s", label, text)) }
-	if pending, left, ok := l.rest(p, v.rate.PerSecond(), now); ok {
+	if pending, left, ok := v.live.rest(p, v.rate.PerSecond(), now); ok {
 		add("done", fmt.Sprintf("%s, about %s left", bar(p.Attempts(), p.Attempts()+pending), explain.ApproxDuration(left)))
 	}
 	add("domains", fmt.Sprintf("%d active of %d found; %s pending, %d in flight, %d deferred",
@@ -85,7 +85,7 @@ func (l *live) lines(v *view, p report.Progress, latest []report.LatestRequest, 
 	if v.addresses.temporal != "" {
 		add("ui", v.addresses.temporal)
 	}
-	return append(lines, l.hint)
+	return append(lines, v.live.hint)
 }
 
 // latestLine describes a request: time, status, URL and heading.

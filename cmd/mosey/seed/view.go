@@ -75,8 +75,7 @@ func (v *view) begin(run crawl.Run, at addresses, seeds int, before report.Progr
 		})
 		return
 	}
-	lines := plan(run, seeds, before, detached)
-	for _, line := range lines {
+	for _, line := range plan(run, seeds, before, detached) {
 		fmt.Fprintln(v.e.Stdout, line)
 	}
 	v.live.hint = stopHint(detached)
@@ -142,7 +141,7 @@ func (v *view) progress(p report.Progress, latest []report.LatestRequest) {
 		}
 	case v.e.Terminal:
 		v.clear()
-		for _, line := range v.live.lines(v, p, latest, now) {
+		for _, line := range v.liveLines(p, latest, now) {
 			// a line broken by the terminal would tear the view
 			for _, part := range command.Wrap(line, command.TerminalWidth(v.e.Stdout), labelWidth) {
 				fmt.Fprintln(v.e.Stdout, part)
