@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mosey-web/mosey/manners"
@@ -32,7 +33,7 @@ type crawler struct {
 func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended with its group, and gets a signal first
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environ, out, out, maxPipeTime
-	setProcessGroup(cmd)
+	cmd.SysProcAttr = ownGroup
 	if err := cmd.Start(); err != nil {
 		return nil, usagef("start the crawler: %w", err)
 	}
@@ -40,7 +41,7 @@ func startCrawler(argv, environ []string, out io.Writer) (*crawler, error) {
 	go func() {
 		defer close(c.done)
 		c.err = cmd.Wait()
-		c.err = errors.Join(c.err, kill(cmd)) // left-behind child processes
+		c.err = errors.Join(c.err, sendSignal(cmd, syscall.SIGKILL)) // left-behind child processes
 	}()
 	return c, nil
 }
@@ -58,13 +59,13 @@ func (c *crawler) endDescription() string {
 
 // end terminates the crawler, and kills it after endTimeout.
 func (c *crawler) end() error {
-	err := terminate(c.cmd)
+	err := sendSignal(c.cmd, syscall.SIGTERM)
 	select {
 	case <-c.done:
 		return err
 	case <-time.After(endTimeout):
 	}
-	err = errors.Join(err, kill(c.cmd))
+	err = errors.Join(err, sendSignal(c.cmd, syscall.SIGKILL))
 	<-c.done
 	return err
 }
@@ -95,7 +96,7 @@ func (s *session) crawl(ctx context.Context, c *serveCmd) error {
 		case <-killTimer:
 			killTimer = nil
 			s.recordEvent(manners.Killed)
-			if err := kill(proc.cmd); err != nil {
+			if err := sendSignal(proc.cmd, syscall.SIGKILL); err != nil {
 				return errors.Join(fmt.Errorf("kill the crawler: %w", err), proc.end())
 			}
 			<-proc.done

@@ -82,7 +82,10 @@ func (j *judge) domain(key string, log Log, paces []pace, sharedPace bool) {
 				continue
 			}
 			delay = max(delay, t.delay)
-			if at := j.expect.Plan.servedAt.Add(r.Start); r.IsPage() && !j.inVisitTime(t.visitTime, at) {
+			// A plan that was not served has no time of the day. A robots.txt may be requested at any time.
+			hasTime := r.IsPage() && t.visitTime != VisitTime{} && !j.expect.Plan.servedAt.IsZero()
+			at := j.expect.Plan.servedAt.Add(r.Start)
+			if hasTime && !t.visitTime.has(at) && !t.visitTime.has(at.Add(j.expect.Tolerance)) {
 				j.violatef(BreachVisitTime, key, r, "requested at %s UTC, but robots.txt allows %s", at.UTC().Format("15:04:05"), t.visitTime)
 			}
 		}
@@ -152,12 +155,6 @@ func (j *judge) declaredPaces() map[string][]pace {
 		}
 	}
 	return paces
-}
-
-// inVisitTime reports whether an instant is within a site's Visit-time. A plan that was not served
-// cannot be judged. A robots.txt may be requested at any time.
-func (j *judge) inVisitTime(v VisitTime, at time.Time) bool {
-	return v == VisitTime{} || j.expect.Plan.servedAt.IsZero() || v.has(at) || v.has(at.Add(j.expect.Tolerance))
 }
 
 // sharedScope is an address or subnet that several domains share.

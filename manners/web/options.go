@@ -60,11 +60,6 @@ type Options struct {
 // midnight. It ends on the next day if To is not after From.
 type VisitTime struct{ From, To time.Duration }
 
-func (v VisitTime) valid() bool {
-	return v.From != v.To && min(v.From, v.To) >= 0 && v.From < 24*time.Hour && v.To <= 24*time.Hour &&
-		v.From%time.Minute == 0 && v.To%time.Minute == 0
-}
-
 // String formats the time as in robots.txt, such as 0600-0845.
 func (v VisitTime) String() string {
 	minute := func(d time.Duration) int { return int(d/time.Hour)*100 + int(d%time.Hour/time.Minute) }
@@ -268,7 +263,10 @@ func (o Options) Validate() error {
 			"Sites[%d].RobotsTurns is %d, but Robots is %q, which is not a single text", i, s.RobotsTurns, s.Robots)
 		check(s.DNS.isKnown(), "Sites[%d].DNS is %q, which is not a known mode", i, s.DNS)
 		check(s.CrawlDelay >= 0, "Sites[%d].CrawlDelay is negative", i)
-		check(s.VisitTime == VisitTime{} || s.VisitTime.valid(), "Sites[%d].VisitTime is %v, want two times of the day that differ", i, s.VisitTime)
+		v := s.VisitTime
+		isDaily := v.From != v.To && min(v.From, v.To) >= 0 && v.From < 24*time.Hour && v.To <= 24*time.Hour &&
+			v.From%time.Minute == 0 && v.To%time.Minute == 0
+		check(v == VisitTime{} || isDaily, "Sites[%d].VisitTime is %v, want two times of the day that differ", i, v)
 		check(s.TLS.isKnown(), "Sites[%d].TLS is %q, which is not a known kind", i, s.TLS)
 		check(s.TLS == TLSNone || s.IPGroup == "",
 			"Sites[%d].IPGroup is %q, but TLS needs an address of its own", i, s.IPGroup)

@@ -261,7 +261,7 @@ func (c *CrawlCmd) watch(ctx context.Context, m *crawler.Crawler, run crawl.Run,
 		case err == nil:
 			last, lastSuccess = p, time.Now()
 			var latest []report.LatestRequest
-			if view.isLive() {
+			if view.e.Terminal && !view.json {
 				latest, err = m.Store.LatestRequests(ctx, run.ID, maxLatestDrawn)
 				if err != nil {
 					m.Logger.DebugContext(ctx, "could not read the latest requests", "error", err)

@@ -123,9 +123,6 @@ func stopHint(detached bool) string {
 	return "Ctrl-C stops the run; data is kept."
 }
 
-// isLive reports whether the view is drawn live, with the latest requests.
-func (v *view) isLive() bool { return v.e.Terminal && !v.json }
-
 // progress shows the progress, as often as suits the medium. latest are the latest requests of a
 // live view.
 func (v *view) progress(p report.Progress, latest []report.LatestRequest) {
