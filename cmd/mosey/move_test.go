@@ -31,6 +31,7 @@ func newYears(t *testing.T, pages int) *rows {
 		seeds[i] = fmt.Sprintf("%s%d", aPage, i)
 	}
 	r := newRows(t, settings.Settings{WhenDone: new(settings.WhenDoneRecrawl)}, seeds...).allowed()
+	r.exec("ANALYZE page_crawls") // as autovacuum may at any time: then no statistics know of an outcome
 	r.unguarded(`
 		-- the attempts that workers would have recorded then: the first of each page is its seed's
 		CREATE TEMPORARY TABLE visits ON COMMIT DROP AS

@@ -15,7 +15,7 @@ WITH gone AS (
     DELETE FROM page_crawls AS c
     WHERE
         c.id = ANY($1::bigint []) AND c.completed_at = ($2::timestamptz [])[array_position($1::bigint [], c.id)]
-        AND (SELECT x.movable FROM closed_attempts AS x WHERE x.id = c.id)
+        AND (SELECT x.movable FROM counted_attempts AS x WHERE x.id = c.id)
     RETURNING c.id
 ), counted AS (
     UPDATE run_domains AS rd SET moved_totals = ARRAY(SELECT coalesce(rd.moved_totals[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
@@ -28,7 +28,7 @@ WITH gone AS (
                 count(*) FILTER (WHERE x.total = 'skipped'), coalesce(sum(x.total_bytes), 0)::bigint, count(*)
             ] AS counts
         FROM gone AS g CROSS JOIN LATERAL (
-            SELECT y.run_id, y.domain, y.total, y.total_bytes FROM closed_attempts AS y WHERE y.id = g.id OFFSET 0
+            SELECT y.run_id, y.domain, y.total, y.total_bytes FROM counted_attempts AS y WHERE y.id = g.id OFFSET 0
         ) AS x
         GROUP BY x.run_id, x.domain ORDER BY x.domain, x.run_id
     ) AS t
@@ -137,7 +137,7 @@ WHERE
     AND coalesce(c.outcome = $3::crawl_outcome, true)
     AND (c.completed_at >= $4::timestamptz OR $4::timestamptz IS NULL)
     AND (c.completed_at < $5::timestamptz OR $5::timestamptz IS NULL)
-    AND (NOT $6::boolean OR (SELECT x.movable FROM closed_attempts AS x WHERE x.id = c.id))
+    AND (NOT $6::boolean OR (SELECT x.movable FROM counted_attempts AS x WHERE x.id = c.id))
 `
 
 type ExportCrawlsParams struct {

@@ -255,10 +255,11 @@ type AuditRequest struct {
 	RetryAfterMs      *int64
 }
 
-type ClosedAttempt struct {
+type CountedAttempt struct {
 	ID         int64
 	RunID      int64
 	Domain     string
+	Outcome    *CrawlOutcome
 	Total      interface{}
 	TotalBytes interface{}
 	Movable    *bool

@@ -130,7 +130,7 @@ LANGUAGE sql STABLE AS $$
             count(*) FILTER (WHERE c.total = 'blocked_4xx'), count(*) FILTER (WHERE c.total = 'blocked_5xx'),
             count(*) FILTER (WHERE c.total = 'skipped'), sum(c.total_bytes)::bigint
         ] AS rows
-        FROM closed_attempts c WHERE c.domain = ANY (p_domains) GROUP BY c.run_id, c.domain
+        FROM counted_attempts c WHERE c.domain = ANY (p_domains) AND c.outcome IS NOT NULL GROUP BY c.run_id, c.domain
     ) x ON x.run_id = r.run_id AND x.domain = r.domain
     WHERE r.domain = ANY (p_domains)
 $$;

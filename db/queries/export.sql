@@ -71,7 +71,7 @@ WHERE
     AND coalesce(c.outcome = sqlc.narg(outcome)::crawl_outcome, true)
     AND (c.completed_at >= sqlc.narg(since)::timestamptz OR sqlc.narg(since)::timestamptz IS NULL)
     AND (c.completed_at < sqlc.narg(before)::timestamptz OR sqlc.narg(before)::timestamptz IS NULL)
-    AND (NOT @movable::boolean OR (SELECT x.movable FROM closed_attempts AS x WHERE x.id = c.id));
+    AND (NOT @movable::boolean OR (SELECT x.movable FROM counted_attempts AS x WHERE x.id = c.id));
 
 -- Deletes attempts that a file contains, and counts them with their domains. Attempts that
 -- something needs again stay, for example after a restore. The caller sets mosey.allow_delete.
@@ -80,7 +80,7 @@ WITH gone AS (
     DELETE FROM page_crawls AS c
     WHERE
         c.id = ANY(@ids::bigint []) AND c.completed_at = (@ended::timestamptz [])[array_position(@ids::bigint [], c.id)]
-        AND (SELECT x.movable FROM closed_attempts AS x WHERE x.id = c.id)
+        AND (SELECT x.movable FROM counted_attempts AS x WHERE x.id = c.id)
     RETURNING c.id
 ), counted AS (
     UPDATE run_domains AS rd SET moved_totals = ARRAY(SELECT coalesce(rd.moved_totals[i], 0) + t.counts[i] FROM generate_series(1, 9) AS i)
@@ -93,7 +93,7 @@ WITH gone AS (
                 count(*) FILTER (WHERE x.total = 'skipped'), coalesce(sum(x.total_bytes), 0)::bigint, count(*)
             ] AS counts
         FROM gone AS g CROSS JOIN LATERAL (
-            SELECT y.run_id, y.domain, y.total, y.total_bytes FROM closed_attempts AS y WHERE y.id = g.id OFFSET 0
+            SELECT y.run_id, y.domain, y.total, y.total_bytes FROM counted_attempts AS y WHERE y.id = g.id OFFSET 0
         ) AS x
         GROUP BY x.run_id, x.domain ORDER BY x.domain, x.run_id
     ) AS t
