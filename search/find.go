@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -73,6 +74,12 @@ func (f *evaluation) open(ctx context.Context) error {
 	if f.query, err = p.plan(ctx, f.parsed, cmp.Or(f.q.Language, f.q.Prefer)); err != nil {
 		return err
 	}
+	for _, c := range slices.Concat(f.parsed.all...) {
+		for _, t := range c.terms {
+			f.answer.words = append(f.answer.words, t.Term)
+		}
+	}
+	f.answer.stems = slices.Concat(slices.Collect(maps.Values(p.stems))...)
 	f.query.Since = f.q.Since
 	if f.q.Fresh {
 		f.query.Fresh = time.Now()

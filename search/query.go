@@ -95,7 +95,7 @@ func parse(text string) (parsedQuery, error) {
 		joined = false
 	}
 	if len(p.all) == 0 {
-		return p, fmt.Errorf("%w: the query %q has no search word: give at least one word without a minus", crawl.ErrInvalid, text)
+		return p, fmt.Errorf("%w: query %q: type at least one word without a minus", crawl.ErrInvalid, text)
 	}
 	return p, nil
 }

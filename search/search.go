@@ -17,11 +17,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/language/tags"
+	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search/index"
 )
 
@@ -118,7 +123,56 @@ type Answer struct {
 	Instead string
 	// Indexed is the number of pages in the index.
 	Indexed int
+
+	words []string // the terms of the query
+	stems []string
 }
+
+// Piece is a part of a text. Matched parts are words of the query, or likely forms of them.
+type Piece struct {
+	Text    string
+	Matched bool
+}
+
+// Pieces cuts a text of a result at the words of the query.
+func (a Answer) Pieces(text string) (pieces []Piece) {
+	isWord := func(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.N) }
+	for rest := text; rest != ""; {
+		first, size := utf8.DecodeRuneInString(rest)
+		end := strings.IndexFunc(rest[size:], func(r rune) bool { return isWord(r) != isWord(first) })
+		word := rest
+		if end >= 0 {
+			word = rest[:size+end]
+		}
+		rest = rest[len(word):]
+		matched := isWord(first) && a.matches(word)
+		if last := len(pieces) - 1; last >= 0 && !matched && !pieces[last].Matched {
+			pieces[last].Text += word
+			continue
+		}
+		pieces = append(pieces, Piece{word, matched})
+	}
+	return pieces
+}
+
+// matches reports whether a word is one of the query, or begins like the stem of one.
+func (a Answer) matches(word string) bool {
+	cut, _ := terms.Split(word, 1)
+	if len(cut) == 0 {
+		return false
+	}
+	term := cut[0].Term
+	return slices.Contains(a.words, term) || slices.ContainsFunc(a.stems, func(stem string) bool {
+		begin := stem[:max(len(stem)-1, min(len(stem), minStemBytes))] // "librari" is the stem of "library"
+		return len(begin) >= minStemBytes && strings.HasPrefix(term, begin) && len(term) <= len(stem)+maxEndingBytes
+	})
+}
+
+// A word matches the stem of another if it begins like it, with these bounds in bytes.
+const (
+	minStemBytes   = 4
+	maxEndingBytes = 4
+)
 
 // Search returns the results of a query, like Find.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]Result, error) {

@@ -291,3 +291,28 @@ func TestSearchRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Pieces marks the words of a query in a result, and their likely forms.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(t, page{url: "https://a.example/", language: "en", title: "Libraries of the city – a Library guide", text: "libraries library"})
+	a, err := l.Find(t.Context(), search.Query{Text: "library"})
+	require.NoError(t, err)
+	require.Len(t, a.Results, 1)
+	marked := func(text string) (words []string) {
+		whole := ""
+		for _, p := range a.Pieces(text) {
+			whole += p.Text
+			if p.Matched {
+				words = append(words, p.Text)
+			}
+		}
+		require.Equal(t, text, whole)
+		return words
+	}
+	require.Equal(t, []string{"Libraries", "Library"}, marked(a.Results[0].Title))
+	require.Equal(t, []string{"LIBRARY"}, marked("(LIBRARY) liberty, librarianship <b>"))
+	require.Empty(t, marked(""))
+	require.Empty(t, marked("– … 図書館"))
+}

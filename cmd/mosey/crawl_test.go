@@ -59,7 +59,7 @@ func TestCrawl(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Stdout, "Run default: 1 seed, delay 10ms, scope seeds")
 		output.ContainsOnSameLine(t, r.Stdout, " page", " (", " active, ", " in flight; ")
 		output.ContainsOnSameLine(t, r.Stdout, "Run default is done (complete) after ", ": 3 pages of 1 domain, ")
-		output.ContainsOnSameLine(t, r.Stdout, "  3 success")
+		output.ContainsOnSameLine(t, r.Stdout, "  3 ok")
 		require.NotContains(t, r.Stdout, "\x1b")
 	})
 

@@ -22,10 +22,10 @@ func TestCrawls(t *testing.T) {
 
 	lines := strings.Split(strings.TrimSpace(r.Print("crawls")), "\n")
 	require.Len(t, lines, 2)
-	require.Contains(t, lines[0], "blocked_4xx 404")
+	require.Contains(t, lines[0], "not found 404")
 	require.Contains(t, lines[0], aPage+"second")
 	require.NotContains(t, lines[0], "\x1b")
-	require.Contains(t, lines[1], "success 200")
+	require.Contains(t, lines[1], "ok 200")
 	require.Equal(t, 1, strings.Count(r.Print("crawls", "--domain", aDomain, "--outcome", "success"), "\n"))
 	require.Equal(t, 1, strings.Count(r.Print("crawls", "--limit", "1"), "\n"))
 	require.Equal(t, 2, strings.Count(r.Print("crawls", "--since", "1h"), "\n"))

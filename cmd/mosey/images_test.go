@@ -156,8 +156,8 @@ func TestImages(t *testing.T) {
 			output.ContainsOnSameLine(t, out, "Run default is done ", ": 1 page of 1 domain, ")
 			output.ContainsOnSameLine(t, out, "  "+counts)
 		}
-		output.ContainsOnSameLine(t, i.Print("domain", gallery), "run default ", "done: 1 success; "+counts)
-		output.ContainsOnSameLine(t, i.Print("why", gallery), "run default is done", ": 1 success; "+counts)
+		output.ContainsOnSameLine(t, i.Print("domain", gallery), "run default ", "done: 1 ok; "+counts)
+		output.ContainsOnSameLine(t, i.Print("why", gallery), "run default is done", ": 1 ok; "+counts)
 		output.ContainsOnSameLine(t, i.Print("page", i.url("/")), "images ", "9 named")
 	})
 
@@ -165,7 +165,7 @@ func TestImages(t *testing.T) {
 		t.Parallel()
 		i := i.in(t)
 		out := i.Print("why", i.url("/harbour.png"))
-		output.ContainsOnSameLine(t, out, i.url("/harbour.png")+": done in run default: success 200 on ")
+		output.ContainsOnSameLine(t, out, i.url("/harbour.png")+": done in run default: ok 200 on ")
 		output.ContainsOnSameLine(t, out, "- named as an image by 1 page, first "+i.url("/"))
 		output.ContainsOnSameLine(t, out, "- recorded: 640×480 png, ", ", stored as "+shaOf(i.harbour))
 		output.ContainsOnSameLine(t, i.Print("why", i.url("/tiny.png")), "- the last fetch returned no usable image: too small")

@@ -44,7 +44,7 @@ func TestStatus(t *testing.T) {
 		one := r.Print("status", "small-web")
 		require.NotContains(t, one, "other")
 		output.ContainsOnSameLine(t, one, "Run small-web is running after ", "1 page of 1 domain, 1 request, 1.5 kB")
-		output.ContainsOnSameLine(t, one, "  1 success")
+		output.ContainsOnSameLine(t, one, "  1 ok")
 		lines := strings.Split(strings.TrimSpace(r.Print("status", "--json")), "\n")
 		require.Len(t, lines, 2)
 		var p report.Progress
@@ -131,8 +131,8 @@ func TestDomain(t *testing.T) {
 		output.ContainsOnSameLine(t, out, "health ", "100 % errors in the last 1 responses")
 		output.ContainsOnSameLine(t, out, "pending ", "1")
 		output.ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
-		output.ContainsOnSameLine(t, out, "run small-web ", "running: 1 blocked_5xx")
-		output.ContainsOnSameLine(t, out, "blocked_5xx 503 "+aPage+" overloaded")
+		output.ContainsOnSameLine(t, out, "run small-web ", "running: 1 server error")
+		output.ContainsOnSameLine(t, out, "server error 503 "+aPage+" overloaded")
 		for line := range strings.Lines(out) {
 			require.NotRegexp(t, `\s\n$`, line)
 		}
@@ -190,7 +190,7 @@ func TestPage(t *testing.T) {
 		output.ContainsOnSameLine(t, out, "fresh until ")
 		output.ContainsOnSameLine(t, out, "trap ", "far date: the year 9999")
 		output.ContainsOnSameLine(t, out, "links ", "1 out, 0 in")
-		output.ContainsOnSameLine(t, out, "crawl ", "success 200 in run small-web, 120ms, 192.0.2.1")
+		output.ContainsOnSameLine(t, out, "crawl ", "ok 200 in run small-web, 120ms, 192.0.2.1")
 		output.ContainsOnSameLine(t, out, "crawl ", "timeout in run small-web", "no answer in 30s")
 		var report report.Page
 		r.Decode(&report, "page", aPage, "--json")

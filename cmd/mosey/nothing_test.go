@@ -47,15 +47,15 @@ func TestAnswersThatGiveNothing(t *testing.T) {
 		says  string
 		serve web.Behaviour
 	}{
-		"/self":     {"success 302, nothing extracted (no target) ", answers(302, "", "Location", "/self")},
-		"/nowhere":  {"success 303, nothing extracted (no target) ", answers(303, "")},
-		"/mail":     {"success 301, nothing extracted (no target) ", answers(301, "", "Location", "mailto:a@example.org")},
-		"/hollow":   {"success 200, nothing extracted (empty) ", html("")},
-		"/app":      {"success 200, nothing extracted (empty) ", html(`<div id=root></div><script>draw()</script>`)},
-		"/document": {"success 200, nothing extracted (media type) ", body("application/pdf", "%PDF-1.7")},
-		"/data":     {"success 200, nothing extracted (media type) ", body("application/xml", `<?xml version="1.0"?><prices/>`)},
-		"/feed":     {"success 200, nothing extracted (malformed) ", body("application/rss+xml", "<rss")},
-		"/map":      {"success 200, nothing extracted (malformed) ", body("application/xml", "no sitemap")},
+		"/self":     {"ok 302, nothing extracted (no target) ", answers(302, "", "Location", "/self")},
+		"/nowhere":  {"ok 303, nothing extracted (no target) ", answers(303, "")},
+		"/mail":     {"ok 301, nothing extracted (no target) ", answers(301, "", "Location", "mailto:a@example.org")},
+		"/hollow":   {"ok 200, nothing extracted (empty) ", html("")},
+		"/app":      {"ok 200, nothing extracted (empty) ", html(`<div id=root></div><script>draw()</script>`)},
+		"/document": {"ok 200, nothing extracted (media type) ", body("application/pdf", "%PDF-1.7")},
+		"/data":     {"ok 200, nothing extracted (media type) ", body("application/xml", `<?xml version="1.0"?><prices/>`)},
+		"/feed":     {"ok 200, nothing extracted (malformed) ", body("application/rss+xml", "<rss")},
+		"/map":      {"ok 200, nothing extracted (malformed) ", body("application/xml", "no sitemap")},
 	}
 	paths := map[string]web.Behaviour{
 		"/robots.txt": namesSitemaps{"/listed", "/map"},
@@ -106,5 +106,5 @@ func TestAnswersThatGiveNothing(t *testing.T) {
 	for _, path := range []string{"", "refresh", "xhtml", "listed"} {
 		require.NotContains(t, h.Print("page", root+path), "nothing extracted")
 	}
-	output.ContainsOnSameLine(t, h.Print("page", other+"sitemap.xml"), "success 200 ", "as a sitemap: the file is an HTML page")
+	output.ContainsOnSameLine(t, h.Print("page", other+"sitemap.xml"), "ok 200 ", "as a sitemap: the file is an HTML page")
 }

@@ -44,7 +44,7 @@ func TestForgottenNetwork(t *testing.T) {
 
 	r := h.Execute(s.crawl()...)
 	require.Zero(t, r.Code, r.Stderr)
-	output.ContainsOnSameLine(t, r.Stdout, "  6 success")
+	output.ContainsOnSameLine(t, r.Stdout, "  6 ok")
 	s.requireClean(t, web.Expectations{})
 }
 

@@ -55,7 +55,7 @@ func TestSearch(t *testing.T) {
 	require.Contains(t, none.Stderr, "No results.")
 	require.Empty(t, r.Print("search", "lamps", "--lang", "de", "--json"))
 
-	r.Refuse([]string{"search", "?!"}, `the query "?!" has no search word`)
+	r.Refuse([]string{"search", "?!"}, `query "?!": type at least one word`)
 	r.Refuse([]string{"search", "a", "--limit", "0"}, "--limit 0: want 1 to 100")
 	r.Refuse([]string{"search", "a", "--limit", "101"}, "limit 101: want 1 to 100")
 	r.Refuse([]string{"search", "a", "--since", "soon"}, `--since "soon": want a date such as 2026-11-01, or an age such as 30d or 12h`)
@@ -111,7 +111,7 @@ func TestSearchWithoutAWord(t *testing.T) {
 	}
 	require.Empty(t, r.Print("search", "lamp", `-"the keeper lights"`, "--json"))
 	require.Contains(t, r.Print("search", "lamp", "-keeper", "-h"), "Usage: mosey search")
-	r.Refuse([]string{"search", "-lamp"}, `the query "-lamp" has no search word`)
+	r.Refuse([]string{"search", "-lamp"}, `query "-lamp": type at least one word`)
 	r.Refuse([]string{"search", "lamp", "-keeper", "--no-such-flag"}, "unknown flag --no-such-flag")
 	r.Refuse([]string{"search", "lamp", "-keeper", "--limit"}, "--limit")
 	r.Refuse([]string{"rank", "-lamp"}, "unknown flag -l")

@@ -288,3 +288,35 @@ func TestACrawlIsSteeredOnItsPage(t *testing.T) {
 	require.Zero(t, r.Code, r.Stderr)
 	s.requireClean(t, web.Expectations{})
 }
+
+// TestServeUndoesChangesOfRows checks the controls of rows: one click changes a run or a domain, and one
+// more undoes the change.
+func TestServeUndoesChangesOfRows(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage, "https://b.example/")
+	s := serveRows(t, r.commandHarness)
+	require.NotContains(t, s.page("/"), `value="pause"`, "only operators may make changes")
+	require.NotContains(t, s.page("/?done=pause&run=small-web"), "Undo")
+	b := s.browser(true)
+
+	for _, do := range []string{"pause", "stop"} {
+		page := b.post("/runs/small-web", "do", do, "reason", "no reason given", "from", "/")
+		require.Contains(t, page, "Changed run small-web: "+do+".")
+		require.Contains(t, page, `<form method="post" action="/runs/small-web" class="one"><input type="hidden" name="do" value="resume">`)
+		require.NotEqual(t, crawl.RunRunning, runNow(r).Status)
+		page = b.post("/runs/small-web", "do", "resume", "from", "/")
+		require.NotContains(t, page, ">Undo</button>")
+		require.Equal(t, crawl.RunRunning, runNow(r).Status)
+	}
+
+	inForce := "SELECT count(*) FROM domain_controls WHERE lifted_at IS NULL"
+	for _, do := range []string{"pause", "block"} {
+		page := b.post("/domains", "do", do, "domain", aDomain, "query", "sort=name", "reason", "no reason given")
+		require.Contains(t, page, "Changed 1 domain: "+do+".")
+		require.Contains(t, page, `<input type="hidden" name="domain" value="a.example"><input type="hidden" name="kind" value="`+do+`">`)
+		require.Contains(t, page, "2 domains, sorted by name.")
+		require.Equal(t, 1, r.count(inForce))
+		b.post("/domains", "do", "lift", "domain", aDomain, "kind", do, "from", "/")
+		require.Zero(t, r.count(inForce))
+	}
+}

@@ -163,5 +163,5 @@ func TestErrorsOfADomainAreThoseOfItsPages(t *testing.T) {
 
 	out := r.Print("status", "small-web")
 	output.ContainsOnSameLine(t, out, "Run small-web is running after ", ": 1 page of 1 domain, 2 requests, ")
-	output.ContainsOnSameLine(t, out, "  1 success, 1 failed; failures: mosey crawls --outcome failed")
+	output.ContainsOnSameLine(t, out, "  1 ok, 1 failed; failures: mosey crawls --outcome failed")
 }

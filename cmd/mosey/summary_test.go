@@ -37,8 +37,8 @@ func TestLastWords(t *testing.T) {
 		r = h.Execute(s.crawl("--max-pages=-1", "--max-pages-per-domain", "5")...)
 		require.Zero(t, r.Code, r.Stderr)
 		output.ContainsOnSameLine(t, r.Stdout, "(complete: 1 domain reached its limit) after ", ": 2 pages of 1 domain")
-		output.ContainsOnSameLine(t, r.Stdout, "  2 success")
-		output.ContainsOnSameLine(t, r.Stdout, "  all calls: 5 pages, ", "; 5 success")
+		output.ContainsOnSameLine(t, r.Stdout, "  2 ok")
+		output.ContainsOnSameLine(t, r.Stdout, "  all calls: 5 pages, ", "; 5 ok")
 		last := output.Lines[seed.Event](t, h.Print(s.crawl("--max-pages-per-domain=-1", "--json")...))
 		end := last[len(last)-1]
 		require.EqualValues(t, 10, end.Success)

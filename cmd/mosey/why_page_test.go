@@ -171,11 +171,11 @@ func TestWhyPage(t *testing.T) {
 					Visit: &crawl.VisitUpdate{},
 				}, Redirect: true, Links: []crawl.Link{{URL: aOrigin + "/next", Domain: aDomain, Origin: aOrigin}}})
 			},
-			answer: "done in run small-web: success 200 on ",
+			answer: "done in run small-web: ok 200 on ",
 			because: []string{
-				"run small-web: success 200 on ", "ai-train is forbidden by noai (meta robots)",
+				"run small-web: ok 200 on ", "ai-train is forbidden by noai (meta robots)",
 				"an index is forbidden by noindex (meta robots)", "following links is forbidden by nofollow (X-Robots-Tag)",
-				"it redirects to https://a.example/next", "run small-web is running: 1 success",
+				"it redirects to https://a.example/next", "run small-web is running: 1 ok",
 			},
 		},
 		"HasFailed": {
@@ -280,7 +280,7 @@ func TestWhyPageFoundByLinks(t *testing.T) {
 		require.NoError(t, err)
 		r.seed(again, aPage)
 		r.slot(0, "")
-		r.requireWhy(aPage, "pending: the run will request the page", "run again: due since ", "run small-web: success 200 on ")
+		r.requireWhy(aPage, "pending: the run will request the page", "run again: due since ", "run small-web: ok 200 on ")
 	})
 
 	t.Run("SpeaksOfNoWindowWhereThereIsNone", func(t *testing.T) {

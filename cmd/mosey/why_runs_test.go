@@ -39,8 +39,8 @@ func TestWhyPageOfSeveralRuns(t *testing.T) {
 	t.Run("WasFetchedByTheRunThatGoesOn", func(t *testing.T) {
 		t.Parallel()
 		r := stopped(t).fetched(crawl.Attempt{})
-		r.requireWhy(aPage, "done in run again: success 200 on ", "run small-web is stopped")
-		require.Contains(t, serveRows(t, r.commandHarness).page("/url?u="+aPage), "done in run again: success 200 on ")
+		r.requireWhy(aPage, "done in run again: ok 200 on ", "run small-web is stopped")
+		require.Contains(t, serveRows(t, r.commandHarness).page("/url?u="+aPage), "done in run again: ok 200 on ")
 	})
 
 	t.Run("WasFetchedBeforeAnotherRunSkippedIt", func(t *testing.T) {
@@ -56,14 +56,14 @@ func TestWhyPageOfSeveralRuns(t *testing.T) {
 			EndedAt: time.Now(),
 		})
 		require.NoError(t, err)
-		r.requireWhy(aPage, "done in run small-web: success 200 on ")
+		r.requireWhy(aPage, "done in run small-web: ok 200 on ")
 	})
 
 	t.Run("WasFetchedAsASeedAlthoughItLooksLikeATrap", func(t *testing.T) {
 		t.Parallel()
 		r := newRows(t, settings.Settings{}).allowed().fetched(crawl.Attempt{})
 		r.exec("UPDATE pages SET trap = 'far date', trap_evidence = 'the year 9999', fetched_at = now()")
-		r.requireWhy(aPage, "done in run small-web: success 200 on ")
+		r.requireWhy(aPage, "done in run small-web: ok 200 on ")
 	})
 
 	t.Run("HasADomainThatWasBlockedSince", func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestWhyPageOfSeveralRuns(t *testing.T) {
 			Links: []crawl.Link{{URL: aOrigin + "/more", Domain: aDomain, Origin: aOrigin}},
 		}).control(blocked)
 		r.slot(-1, "")
-		r.requireWhy(aPage, isBlocked, "run small-web: success 200 on ")
+		r.requireWhy(aPage, isBlocked, "run small-web: ok 200 on ")
 		r.requireWhy(aOrigin+"/more", isBlocked+"; known from links, but no run requests it: ")
 		r.requireWhy(aOrigin+"/nowhere", isBlocked+"; unknown: the page was never seeded")
 		for _, about := range []string{aDomain, aPage, aOrigin + "/more"} {

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -11,12 +12,36 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 )
 
+// Outcome names an outcome; status is the status code, or 0 for a group of attempts.
+func Outcome(o crawl.Outcome, status int) string {
+	switch o {
+	case crawl.OutcomeSuccess:
+		return "ok"
+	case crawl.OutcomeBlockedRobots:
+		return "robots"
+	case crawl.OutcomeBlocked5xx:
+		return "server error"
+	case crawl.OutcomeBlocked4xx:
+		switch status {
+		case 0:
+			return "not found or forbidden"
+		case http.StatusNotFound, http.StatusGone:
+			return "not found"
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
+			return "forbidden"
+		}
+		return "refused"
+	case crawl.OutcomeTimeout, crawl.OutcomeFailed, crawl.OutcomeSkipped:
+	}
+	return string(o)
+}
+
 // Outcomes lists the outcomes that occurred.
 func Outcomes(t report.Totals) string {
 	var parts []string
 	for _, o := range t.Outcomes() {
 		if o.N > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", o.N, o.Outcome))
+			parts = append(parts, fmt.Sprintf("%d %s", o.N, Outcome(o.Outcome, 0)))
 		}
 	}
 	if len(parts) == 0 {
@@ -311,9 +336,10 @@ func NotDueReason(reason reasons.Reason) string {
 
 // Attempt describes the state of an attempt in a word or two.
 func Attempt(c report.Attempt) string {
+	word := Outcome(c.Outcome, c.StatusCode)
 	switch {
 	case c.Skipped != "" && c.Outcome == crawl.OutcomeSuccess:
-		return fmt.Sprintf("%s %d, nothing extracted (%s)", c.Outcome, c.StatusCode, c.Skipped)
+		return fmt.Sprintf("%s %d, nothing extracted (%s)", word, c.StatusCode, c.Skipped)
 	case c.Skipped != "":
 		return "skipped (" + string(c.Skipped) + ")"
 	case c.Outcome == "" && !c.LockedAt.IsZero():
@@ -321,12 +347,12 @@ func Attempt(c report.Attempt) string {
 	case c.Outcome == "":
 		return "pending"
 	case c.Unchanged != "":
-		return fmt.Sprintf("%s %d, unchanged (%s)", c.Outcome, c.StatusCode, c.Unchanged)
+		return fmt.Sprintf("%s %d, unchanged (%s)", word, c.StatusCode, c.Unchanged)
 	case c.Truncated:
-		return fmt.Sprintf("%s %d, truncated: the page is too long", c.Outcome, c.StatusCode)
+		return fmt.Sprintf("%s %d, truncated: the page is too long", word, c.StatusCode)
 	case c.StatusCode != 0:
-		return fmt.Sprintf("%s %d", c.Outcome, c.StatusCode)
+		return fmt.Sprintf("%s %d", word, c.StatusCode)
 	default:
-		return string(c.Outcome)
+		return word
 	}
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/explain"
 )
 
 // Access defines who may make changes. The zero value means nobody.
@@ -178,7 +178,34 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 	err = s.Changes.ChangeRun(r.Context(), name, c)
 	s.progress.forget(name)
 	s.reports.forget(name)
+	if r.PostForm.Get("from") == "/" {
+		return "/?" + url.Values{"done": {a.action}, "run": {name}}.Encode(), err
+	}
 	return runPage(name), err
+}
+
+// undo is the form that reverts a change from a list, whose address names the change.
+type undo struct {
+	Sentence, Path, Do, Kind string
+	Domains                  []string
+}
+
+// undoOf returns nil if the address names no change, or if nobody may make changes.
+func undoOf(r *http.Request, by string) *undo {
+	q := r.URL.Query()
+	done, run, domains := q.Get("done"), q.Get("run"), q["domain"]
+	opposite := map[string]string{doPause: string(crawl.ChangeResume), string(crawl.ChangeStop): string(crawl.ChangeResume)}[done]
+	switch {
+	case by == "":
+	case run != "" && opposite != "":
+		return &undo{Sentence: "Changed run " + explain.OneLine(run) + ": " + done + ".", Path: runPage(run), Do: opposite}
+	case len(domains) > 0 && len(domains) <= maxDomains && (done == doPause || done == doBlock):
+		return &undo{
+			Sentence: "Changed " + explain.Count(int64(len(domains)), "domain") + ": " + done + ".",
+			Path:     "/domains", Do: doLift, Kind: done, Domains: domains,
+		}
+	}
+	return nil
 }
 
 func lines(text string) []string {
@@ -304,5 +331,7 @@ func changeDomains(s *Server, r *http.Request, by string) (back string, err erro
 	if err != nil {
 		return "", fmt.Errorf("%w: query: %w", errBadRequest, err)
 	}
-	return "/domains?" + cmp.Or(query.Encode(), "sort="), nil
+	query.Set("done", r.PostForm.Get("do"))
+	query["domain"] = names
+	return "/domains?" + query.Encode(), nil
 }

@@ -18,16 +18,16 @@ import (
 type timeSpan struct {
 	Name, Words string
 	step        time.Duration
+	unit        string // the words for step
 	steps       int
 	layout      string
-	each        int // steps between two labels
 }
 
 // timeSpans lists the spans to choose from; the first is the default.
 var timeSpans = []timeSpan{
-	{"1h", "the last hour", time.Minute, 60, "15:04", 10},
-	{"1d", "the last day", 15 * time.Minute, 96, "15:04", 16},
-	{"30d", "the last 30 days", 12 * time.Hour, 60, "01-02", 10},
+	{"1h", "the last hour", time.Minute, "minute", 60, "15:04"},
+	{"1d", "the last day", 15 * time.Minute, "15 minutes", 96, "15:04"},
+	{"30d", "the last 30 days", 12 * time.Hour, "12 hours", 60, "01-02"},
 }
 
 var spanParam = []string{"span", "the time span of the outcomes: " + timeSpanNames()}
@@ -55,9 +55,8 @@ func requestedTimeSpan(r *http.Request) (timeSpan, error) {
 type Over struct {
 	report.OutcomeSeries
 
-	Name string `json:"span"`
-	// Picture is the address of the chart.
-	Picture string `json:"-"`
+	Name  string  `json:"span"`
+	Chart columns `json:"-"`
 
 	span timeSpan
 }
@@ -83,22 +82,24 @@ func (o Over) Latest() []report.OutcomeSpan {
 }
 
 // over reads the outcomes of a run in the requested span, or of all runs if runID is 0.
-func (s *Server) over(r *http.Request, runID int64, path string) (v Over, err error) {
+func (s *Server) over(r *http.Request, runID int64) (v Over, err error) {
 	o, err := requestedTimeSpan(r)
 	if err != nil {
 		return v, err
 	}
 	since := s.Now().UTC().Truncate(o.step).Add(-time.Duration(o.steps-1) * o.step)
-	v = Over{Name: o.Name, Picture: path + "?span=" + o.Name, span: o}
+	v = Over{Name: o.Name, span: o}
 	v.OutcomeSeries, err = s.Store.Outcomes(r.Context(), runID, since, o.step, o.steps)
+	v.Chart = columnsOf(v)
 	return v, err
 }
 
-// The picture, in pixels.
+// The chart, in pixels.
 const (
-	columnsHeight = 170
+	columnsHeight = 190
 	columnsTop    = 30
-	columnsBottom = 140
+	columnsBottom = 160
+	minColumns    = 12 // so that the first minutes are not one wide column
 )
 
 // columns is a chart of outcomes over time.
@@ -107,45 +108,64 @@ type columns struct {
 	Left, Right, Top, Base int
 	Bars                   []bar
 	Ticks                  []tick
+	Lines                  []lane // of round counts
 	Legend                 []legend
-	Most                   string
-	Zone, Title            string
+	Title, Unit            string
 }
 
 // classes are the classes of outcomes, the lowest first.
-var classes = []legend{{Class: "good", Text: "success"}, {Class: "refused", Text: "refused or skipped"}, {Class: "bad", Text: "failed"}}
+var classes = []legend{
+	{Class: "good", Text: "ok"}, {Class: "skipped", Text: "skipped"},
+	{Class: "refused", Text: "robots, not found or forbidden"}, {Class: "bad", Text: "failed"},
+}
 
-// columnsOf draws outcomes in the zone of now.
-func columnsOf(v Over, now time.Time) columns {
+// columnsOf draws outcomes, from the first one on.
+func columnsOf(v Over) columns {
 	c := columns{
 		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,
-		Legend: placeLegend(slices.Clone(classes)), Zone: now.Format("MST"),
+		Legend: placeLegend(slices.Clone(classes)), Unit: "attempts per " + v.span.unit,
 	}
-	limit, all := int64(1), int64(0)
-	for _, in := range v.Spans {
-		limit, all = max(limit, in.Attempts()), all+in.Attempts()
+	first := slices.IndexFunc(v.Spans, func(in report.OutcomeSpan) bool { return len(in.Outcomes) > 0 })
+	spans := v.Spans[max(min(first, len(v.Spans)-minColumns), 0):]
+	highest, all := int64(0), int64(0)
+	for _, in := range spans {
+		highest, all = max(highest, in.Attempts()), all+in.Attempts()
 	}
-	c.Most = number(limit)
+	limit := c.drawLines(highest)
 	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.",
-		explain.Count(all, "attempt"), v.span.Words, c.Most, explain.ApproxDuration(v.span.step))
-	columnWidth := float64(c.Right-c.Left) / float64(max(len(v.Spans), 1))
-	for i, in := range v.Spans {
+		explain.Count(all, "attempt"), v.span.Words, number(highest), explain.ApproxDuration(v.span.step))
+	columnWidth := float64(c.Right-c.Left) / float64(max(len(spans), 1))
+	each := max(len(spans)/6, 1)
+	for i, in := range spans {
 		at := tenth(float64(c.Left) + float64(i)*columnWidth)
-		if i%v.span.each == 0 {
-			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.In(now.Location()).Format(v.span.layout)})
+		if i%each == 0 {
+			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.Format(v.span.layout), in.BeganAt})
 		}
-		c.Bars = append(c.Bars, stack(in, at, tenth(columnWidth-1), float64(columnsBottom-columnsTop)/float64(limit), now.Location())...)
+		c.Bars = append(c.Bars, stack(in, at, tenth(columnWidth-1), float64(columnsBottom-columnsTop)/float64(limit))...)
 	}
 	return c
 }
 
-func stack(in report.OutcomeSpan, x, width, scale float64, zone *time.Location) (bars []bar) {
-	base, text := float64(columnsBottom), []string{explain.StampIn(in.BeganAt, zone)}
+// drawLines labels at most five round counts from zero on, and returns the highest of them.
+func (c *columns) drawLines(highest int64) (limit int64) {
+	step := int64(1)
+	for i := 1; 4*step < highest; i++ {
+		step = []int64{1, 2, 5}[i%3] * int64(math.Pow10(i/3))
+	}
+	limit = max((highest+step-1)/step, 1) * step
+	for n := int64(0); n <= limit; n += step {
+		c.Lines = append(c.Lines, lane{columnsBottom - int((columnsBottom-columnsTop)*n/limit), number(n)})
+	}
+	return limit
+}
+
+func stack(in report.OutcomeSpan, x, width, scale float64) (bars []bar) {
+	base, text := float64(columnsBottom), []string{explain.StampIn(in.BeganAt, time.UTC)}
 	counts := make(map[string]int64)
 	for _, outcome := range (report.Totals{}).Outcomes() {
 		if n := in.Outcomes[outcome.Outcome]; n > 0 {
 			counts[outcomeClass(outcome.Outcome)] += n
-			text = append(text, number(n)+" "+string(outcome.Outcome))
+			text = append(text, number(n)+" "+explain.Outcome(outcome.Outcome, 0))
 		}
 	}
 	for _, class := range classes {
@@ -159,20 +179,3 @@ func stack(in report.OutcomeSpan, x, width, scale float64, zone *time.Location) 
 }
 
 func tenth(x float64) float64 { return math.Round(10*x) / 10 }
-
-func (s *Server) outcomes(w http.ResponseWriter, r *http.Request) {
-	var run crawl.Run
-	var err error
-	if name := r.PathValue("name"); name != "" {
-		run, err = s.Store.Run(r.Context(), name)
-	}
-	var v Over
-	if err == nil {
-		v, err = s.over(r, run.ID, "")
-	}
-	if err != nil {
-		s.problem(w, r, err)
-		return
-	}
-	s.picture(w, "outcomes.svg", columnsOf(v, s.Now().In(zoneOf(r))))
-}

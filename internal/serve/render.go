@@ -27,6 +27,7 @@ type pageData struct {
 	SearchOnly              bool
 	// JSON and Events are the addresses of the page's JSON and events, or empty.
 	JSON, Events string
+	Undo         *undo
 	View         any
 }
 
@@ -55,7 +56,7 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, p page) {
 	}
 	s.render(w, status, p.name, pageData{
 		Title: explain.OneLine(title), Sentence: common.Sentence, Page: p.name, JSON: apiOf(r, "/api"),
-		Events: events, Notice: common.Notice, View: v,
+		Events: events, Notice: common.Notice, View: v, Undo: undoOf(r, common.By),
 	})
 }
 
@@ -199,6 +200,9 @@ func (s *Server) funcs() template.FuncMap {
 		"moved":        func(m *report.MovedHistory) string { return explain.MovedHistory(*m, time.UTC) },
 		"outage":       func(o crawl.Outage) string { return explain.OneLine(explain.Outage(o, time.UTC)) },
 		"inc":          func(i int) int { return i + 1 },
+		"outcome":      func(o crawl.Outcome) string { return explain.Outcome(o, 0) },
+		"waitclass":    waitClass,
+		"rowcontrol":   func(name, do, query string) rowControl { return rowControl{name, do, query} },
 		"spans":        func() []int { return []int{defaultAttempts / 2, defaultAttempts, 5 * defaultAttempts, maxAttempts} },
 	}
 }
@@ -214,6 +218,9 @@ func oldValues(c crawl.RunChange) string {
 	}
 	return b.String()
 }
+
+// rowControl is a button in the row of a run or a domain. Query is the query of the list.
+type rowControl struct{ Name, Do, Query string }
 
 // captionedRows holds the rows of a table and its caption.
 type captionedRows struct {

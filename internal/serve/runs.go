@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/search/index"
 )
 
 // Overview is the first page.
@@ -26,6 +28,7 @@ type Overview struct {
 	CountedAt time.Time `json:"counted_at,omitzero"`
 	Counting  bool      `json:"counting,omitempty"`
 	Gaps      Gaps      `json:"gaps"`
+	Tiles     Tiles     `json:"tiles"`
 	Over      Over      `json:"outcomes"`
 	// Outages are outages of our own network.
 	Outages []crawl.Outage `json:"outages,omitempty"`
@@ -71,8 +74,8 @@ func (s *Server) overview(r *http.Request) (view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Watch, v.Gaps = w.Watch, w.Gaps
-	if v.Over, err = s.over(r, 0, "/outcomes.svg"); err != nil {
+	v.Watch, v.Gaps, v.Tiles = w.Watch, w.Gaps, w.tiles
+	if v.Over, err = s.over(r, 0); err != nil {
 		return nil, err
 	}
 	if len(v.Runs) > 0 {
@@ -89,9 +92,23 @@ func (s *Server) overview(r *http.Request) (view, error) {
 // maxRuns bounds the runs of the overview.
 const maxRuns = 50
 
+// Tiles holds the numbers at the top of the overview.
+type Tiles struct {
+	// PagesPerSecond is the average of the last minute.
+	PagesPerSecond float64 `json:"pages_per_second"`
+	// Active counts the domains with a workflow, and Waiting those of them that may not be requested
+	// yet. Failed counts the blocked and unreachable domains, and Indexed the searchable pages.
+	Active  int64 `json:"active"`
+	Waiting int64 `json:"waiting"`
+	Failed  int64 `json:"failed"`
+	Indexed int64 `json:"indexed"`
+}
+
 type watchCounts struct {
 	report.Watch
 	Gaps
+
+	tiles Tiles
 }
 
 func (s *Server) readWatch(ctx context.Context) (w watchCounts, err error) {
@@ -109,7 +126,34 @@ func (s *Server) readWatch(ctx context.Context) (w watchCounts, err error) {
 	if w.Ended > 0 {
 		w.Late, w.Latest = seconds(late/float64(w.Ended)), seconds(latest)
 	}
+	if err == nil {
+		w.tiles, err = s.readTiles(ctx, w.Watch)
+	}
 	return w, err
+}
+
+func (s *Server) readTiles(ctx context.Context, w report.Watch) (t Tiles, err error) {
+	for reason, n := range w.Waits {
+		t.Active += n
+		if reason != "" && reason != reasons.InFlight {
+			t.Waiting += n
+		}
+	}
+	t.Failed = w.Domains[crawl.DomainBlocked] + w.Domains[crawl.DomainUnreachable]
+	last, err := s.Store.Outcomes(ctx, 0, w.Now.Add(-gapsSpan), gapsSpan, 1)
+	if err != nil {
+		return t, err
+	}
+	for _, in := range last.Spans {
+		t.PagesPerSecond = tenth(float64(in.Outcomes[crawl.OutcomeSuccess]) / gapsSpan.Seconds())
+	}
+	return t, s.Store.Index(ctx, func(v index.View) error {
+		segments, err := v.Segments(ctx)
+		for _, of := range segments {
+			t.Indexed += int64(of.Pages)
+		}
+		return err
+	})
 }
 
 // seconds rounds a duration to the millisecond.
@@ -175,7 +219,7 @@ func (s *Server) run(r *http.Request) (view, error) {
 	if err != nil && !counting {
 		return nil, err
 	}
-	if v.Over, err = s.over(r, run.ID, runPage(run.Name)+"/outcomes.svg"); err != nil {
+	if v.Over, err = s.over(r, run.ID); err != nil {
 		return nil, err
 	}
 	v.Run.Run = run // the current row

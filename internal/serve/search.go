@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -51,10 +52,24 @@ func (s *Server) search(r *http.Request) (view, error) {
 	case n == 0:
 		v.Sentence = "No more results."
 	default:
-		v.Sentence = fmt.Sprintf("Results %d to %d, in %s.", v.Offset+1, v.Offset+n, took)
+		v.Sentence = fmt.Sprintf("Results %d to %d of about %s, in %s.", v.Offset+1, v.Offset+n, number(int64(max(v.Found, v.Offset+n))), took)
 		if n == search.LimitDefault && v.Offset+n <= search.OffsetMax {
 			v.Next = v.Offset + n
 		}
 	}
 	return v, nil
+}
+
+// Address returns the address of the same search with other filters, from an offset on.
+func (v *SearchView) Address(lang, domain string, offset int) string {
+	q := url.Values{"q": {v.Text}}
+	for name, value := range map[string]string{"lang": lang, "domain": domain} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if offset > 0 {
+		q.Set("offset", strconv.Itoa(offset))
+	}
+	return "/search?" + q.Encode()
 }

@@ -84,7 +84,7 @@ type Config struct {
 type Server struct {
 	Config
 
-	// templates of pages and pictures, by name
+	// templates of pages, by name
 	templates    map[string]*template.Template
 	searcher     *search.Searcher
 	mux          *http.ServeMux
@@ -129,7 +129,7 @@ func New(cfg Config) (*Server, error) {
 }
 
 func (s *Server) parse() error {
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html")
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html")
 	if err != nil {
 		return fmt.Errorf("read the templates: %w", err)
 	}
@@ -143,20 +143,11 @@ func (s *Server) parse() error {
 		}
 		s.templates[p.name] = copied
 	}
-	for _, name := range []string{"timeline.svg", "outcomes.svg"} {
-		s.templates[name], err = template.ParseFS(templates, "templates/"+name, "templates/colours.svg")
-		if err != nil {
-			return fmt.Errorf("read the templates of pictures: %w", err)
-		}
-	}
 	return nil
 }
 
 func (s *Server) route() {
 	if !s.SearchOnly {
-		s.mux.HandleFunc("GET /domains/{name}/timeline.svg", s.timeline)
-		s.mux.HandleFunc("GET /outcomes.svg", s.outcomes)
-		s.mux.HandleFunc("GET /runs/{name}/outcomes.svg", s.outcomes)
 		s.mux.HandleFunc("GET /images/{sha256}", s.thumbnail)
 	}
 	for _, p := range pages {

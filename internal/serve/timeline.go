@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -42,14 +42,12 @@ const (
 type chart struct {
 	Width, Height, Left, Right, Axis int
 
-	Lanes       []lane
-	Ticks       []tick
-	Marks       []mark
-	Bars        []bar
-	Legend      []legend
-	Zone, Title string
-
-	zone *time.Location
+	Lanes  []lane
+	Ticks  []tick
+	Marks  []mark
+	Bars   []bar
+	Legend []legend
+	Title  string
 }
 
 type lane struct {
@@ -57,9 +55,11 @@ type lane struct {
 	Name string
 }
 
+// tick is the label of an instant, in UTC.
 type tick struct {
 	X    float64
 	Text string
+	At   time.Time
 }
 
 // mark is an instant. Class is its style, and Shape its symbol.
@@ -78,12 +78,11 @@ type legend struct {
 	Class, Text string
 }
 
-// chartOf draws a history until now, in the zone of now. The present wait ends with free.
+// chartOf draws a history until now. The present wait ends with free.
 func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c := chart{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
 		Lanes: []lane{{laneRequests, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {laneControls, "controls"}},
-		Zone:  now.Format("MST"), zone: now.Location(),
 	}
 	requests := slices.DeleteFunc(slices.Clone(h.Attempts), func(a report.Attempt) bool { return a.Duration == 0 && a.Delay == 0 })
 	if len(requests) == 0 {
@@ -106,7 +105,7 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 			shape = "square"
 		}
 		c.Marks = append(c.Marks, mark{at(a.CompletedAt), laneRequests, outcomeClass(a.Outcome), shape, explain.OneLine(fmt.Sprintf(
-			"%s: %s, %s in %s", explain.StampIn(a.CompletedAt, c.zone), a.URL, explain.Attempt(a), a.Duration))})
+			"%s: %s, %s in %s", explain.StampIn(a.CompletedAt, time.UTC), a.URL, explain.Attempt(a), a.Duration))})
 		end := a.CompletedAt.Add(time.Duration(a.Delay))
 		if last := i == len(requests)-1; last && free.After(end) {
 			end = free
@@ -123,8 +122,8 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 	c.axis(from, to, at)
 	c.legend(waits)
 	c.Title = fmt.Sprintf("%s from %s to %s, each with the wait after it.",
-		explain.Count(int64(len(requests)), "request"), explain.StampIn(from, c.zone),
-		explain.StampIn(requests[len(requests)-1].CompletedAt, c.zone))
+		explain.Count(int64(len(requests)), "request"), explain.StampIn(from, time.UTC),
+		explain.StampIn(requests[len(requests)-1].CompletedAt, time.UTC))
 	return c
 }
 
@@ -134,7 +133,7 @@ func (c *chart) waitBar(at func(time.Time) float64, from, to time.Time, reason r
 	return bar{
 		X: at(from), Y: laneWaits - barHeight/2, Width: math.Max(at(to)-at(from), 1), Height: barHeight, Class: waitClass(reason),
 		Title: explain.OneLine(fmt.Sprintf(
-			"%s from %s: %s (%s)", explain.ApproxDuration(to.Sub(from)), explain.StampIn(from, c.zone), reason, explain.NotDueReason(reason))),
+			"%s from %s: %s (%s)", explain.ApproxDuration(to.Sub(from)), explain.StampIn(from, time.UTC), reason, explain.NotDueReason(reason))),
 	}
 }
 
@@ -145,11 +144,11 @@ func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(tim
 			continue
 		}
 		m := mark{at(f.FetchedAt), laneRobots, "quiet", "square", explain.OneLine(fmt.Sprintf(
-			"%s: robots.txt of %s read, unchanged", explain.StampIn(f.FetchedAt, c.zone), f.Origin))}
+			"%s: robots.txt of %s read, unchanged", explain.StampIn(f.FetchedAt, time.UTC), f.Origin))}
 		if f.Changed {
 			m.Class = "new"
 			m.Title = explain.OneLine(fmt.Sprintf(
-				"%s: robots.txt of %s changed (%s)", explain.StampIn(f.FetchedAt, c.zone), f.Origin, f.Verdict))
+				"%s: robots.txt of %s changed (%s)", explain.StampIn(f.FetchedAt, time.UTC), f.Origin, f.Verdict))
 		}
 		c.Marks = append(c.Marks, m)
 	}
@@ -178,7 +177,7 @@ func (c *chart) drawControls(controls []report.PastControl, from, to time.Time, 
 		}
 		c.Bars = append(c.Bars, bar{
 			X: at(begin), Y: laneControls - barHeight/2, Width: math.Max(at(end)-at(begin), 2), Height: barHeight, Class: class,
-			Title: explain.Control(p.Control, c.zone),
+			Title: explain.Control(p.Control, time.UTC),
 		})
 	}
 }
@@ -201,7 +200,7 @@ func (c *chart) axis(from, to time.Time, at func(time.Time) float64) {
 		layout = "2006-01-02"
 	}
 	for t := from.Truncate(step).Add(step); t.Before(to); t = t.Add(step) {
-		c.Ticks = append(c.Ticks, tick{at(t), t.In(c.zone).Format(layout)})
+		c.Ticks = append(c.Ticks, tick{at(t), t.UTC().Format(layout), t})
 	}
 }
 
@@ -231,69 +230,22 @@ func outcomeClass(o crawl.Outcome) string {
 	switch o {
 	case crawl.OutcomeSuccess:
 		return "good"
-	case crawl.OutcomeBlocked4xx, crawl.OutcomeBlockedRobots, crawl.OutcomeSkipped:
+	case crawl.OutcomeSkipped:
+		return "skipped"
+	case crawl.OutcomeBlocked4xx, crawl.OutcomeBlockedRobots:
 		return "refused"
 	case crawl.OutcomeBlocked5xx, crawl.OutcomeTimeout, crawl.OutcomeFailed:
 	}
 	return "bad"
 }
 
-// waitClass separates usual waits, waits that the server requested, and waits after failures.
+// waitClass gives each unusual reason of a wait a colour of its own.
 func waitClass(r reasons.Reason) string {
 	switch r { //nolint:exhaustive // the others are usual
-	case reasons.CrawlDelay, reasons.RetryAfter:
-		return "told"
-	case reasons.Backoff, reasons.Slowdown, reasons.Robots, reasons.Latency:
-		return "trouble"
-	case reasons.Graylist:
-		return "graylisted"
+	case reasons.CrawlDelay, reasons.RetryAfter, reasons.Backoff, reasons.Slowdown, reasons.Robots, reasons.Latency, reasons.Graylist:
+		return "wait-" + strings.NewReplacer(" ", "-", ".", "-").Replace(string(r))
 	}
-	return "usual"
-}
-
-func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
-	h, d, err := s.history(r)
-	if err != nil {
-		s.problem(w, r, err)
-		return
-	}
-	s.picture(w, "timeline.svg", chartOf(h, s.Now().In(zoneOf(r)), d.SlotFree))
-}
-
-// zoneOf returns the zone that the page's script requests a picture in, or UTC.
-func zoneOf(r *http.Request) *time.Location {
-	zone, err := time.LoadLocation(r.FormValue("zone"))
-	if err != nil || zone == time.Local {
-		return time.UTC
-	}
-	return zone
-}
-
-func (s *Server) picture(w http.ResponseWriter, name string, data any) {
-	header := w.Header()
-	header.Set("Content-Type", "image/svg+xml")
-	header.Set("Cache-Control", "no-store")
-	// The picture is an image in a page, which runs nothing, so it has its own rules.
-	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	if err := s.templates[name].Execute(w, data); err != nil {
-		s.Logger.Error("could not render a chart", "error", err)
-	}
-}
-
-func (s *Server) history(r *http.Request) (h report.DomainHistory, d report.Domain, err error) {
-	name, err := urls.ReadDomain(r.PathValue("name"))
-	if err != nil {
-		return h, d, err
-	}
-	limit, err := attempts(r)
-	if err != nil {
-		return h, d, err
-	}
-	if d, err = s.Store.Domain(r.Context(), name); err != nil {
-		return h, d, err
-	}
-	h, err = s.Store.DomainHistory(r.Context(), name, limit)
-	return h, d, err
+	return "wait-usual"
 }
 
 func attempts(r *http.Request) (int, error) {

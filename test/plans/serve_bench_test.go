@@ -45,9 +45,9 @@ func BenchmarkServe(b *testing.B) {
 	handler, err := s.Handler()
 	require.NoError(b, err)
 	for _, path := range []string{
-		"/", "/?span=30d", "/outcomes.svg", "/runs/run-1", "/runs/run-3", "/runs/run-1/outcomes.svg?span=30d",
+		"/", "/?span=30d", "/runs/run-1", "/runs/run-3", "/runs/run-1?span=30d",
 		"/domains", "/domains?sort=name", "/domains?sort=errors", "/domains?status=active", "/domains?lang=en&due=1&errors=10",
-		"/domains/site-0.example", "/domains/site-0.example/timeline.svg", "/domains/site-500.example",
+		"/domains/site-0.example", "/domains/site-500.example",
 		"/url?u=https://site-0.example/", "/images", "/live", "/robots?u=https://site-0.example/section-1/page-1",
 	} {
 		ask := func() *httptest.ResponseRecorder {

@@ -90,9 +90,9 @@ func (v *view) liveLines(p report.Progress, latest []report.LatestRequest, now t
 
 // latestLine describes a request: time, status, URL and heading.
 func latestLine(r report.LatestRequest) string {
-	status := string(r.Outcome)
+	status := explain.Outcome(r.Outcome, r.StatusCode)
 	if r.StatusCode != 0 {
-		status = strconv.Itoa(r.StatusCode)
+		status += " " + strconv.Itoa(r.StatusCode)
 	}
 	line := r.CompletedAt.Local().Format(time.TimeOnly) + " " + status + " " + explain.OneLine(r.URL)
 	if r.Heading != "" {

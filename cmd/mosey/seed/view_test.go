@@ -104,12 +104,12 @@ func TestView(t *testing.T) {
 		v, stdout, _ := newTestView(t, false, false)
 		v.progress(waiting(1), nil)
 		v.progress(waiting(2), nil)
-		output.ContainsOnSameLine(t, stdout.String(), "1 page, 1 request (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 success")
-		require.NotContains(t, stdout.String(), "2 success", "it is too early for another line")
+		output.ContainsOnSameLine(t, stdout.String(), "1 page, 1 request (0.0/s), 1 domain active, 1 pending, 0 in flight; 1 ok")
+		require.NotContains(t, stdout.String(), "2 ok", "it is too early for another line")
 		require.NotContains(t, stdout.String(), "waiting: ", "something moves")
 		v.printedAt = time.Time{}
 		v.progress(waiting(1), nil)
-		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; waiting: long.", ".example for ", " (delay)")
+		output.ContainsOnSameLine(t, stdout.String(), "; 1 ok; waiting: long.", ".example for ", " (delay)")
 	})
 
 	t.Run("HasImagesWhereThereAreSome", func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestView(t *testing.T) {
 		output.ContainsOnSameLine(t, stdout.String(), "images   named 33 times, 21 requests, 16 recorded")
 		v, stdout, _ = newTestView(t, false, false)
 		v.progress(p, nil)
-		output.ContainsOnSameLine(t, stdout.String(), "; 1 success; images: named 33 times, 21 requests, 16 recorded\n")
+		output.ContainsOnSameLine(t, stdout.String(), "; 1 ok; images: named 33 times, 21 requests, 16 recorded\n")
 		v.printedAt = time.Time{}
 		p.ImageRequests++
 		v.progress(p, nil)
@@ -165,7 +165,7 @@ func TestSummary(t *testing.T) {
 	p := waiting(3)
 	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
 	const took = 65_210 * time.Millisecond
-	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 3 requests, 1.5 kB\n  3 success\n"
+	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 3 requests, 1.5 kB\n  3 ok\n"
 	require.Equal(t, head+"  1 page left, 1 of them deferred\n", explain.Summary(p, p.Totals, took))
 
 	p.Detail = &report.Detail{
@@ -194,22 +194,22 @@ func TestSummary(t *testing.T) {
 	p.Skipped, p.BlockedRobots = 6, 2
 	p.Skips = map[reasons.Reason]int64{reasons.Trap: 1, reasons.MinRefetch: 3, reasons.Fresh: 2}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 2 requests, 1.0 kB\n"+
-		"  2 success, 2 blocked_robots, 5 skipped\n"+
+		"  2 ok, 2 robots, 5 skipped\n"+
 		"  3 pages skipped: min-refetch (fetched recently; --set min_refetch=0s fetches them anyway)\n"+
 		"  2 pages skipped: fresh (their last responses are still fresh; mosey why URL shows until when)\n"+
 		"  2 pages not requested: forbidden by robots.txt or another signal of their publisher (mosey why URL shows the line)\n"+
-		"  all calls: 3 pages, 3 requests, 1.5 kB; 3 success, 2 blocked_robots, 6 skipped\n",
+		"  all calls: 3 pages, 3 requests, 1.5 kB; 3 ok, 2 robots, 6 skipped\n",
 		explain.Summary(p, p.Since(before), took))
 
 	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImageRequests, p.ImagesStored = 0, 0, 33, 21, 16
 	p.Skips = map[reasons.Reason]int64{reasons.ImageBudget: 12, reasons.ImagesOff: 1}
 	before = report.Totals{Success: 2, RequestCount: 2, Bytes: 500, ImagesFound: 3, ImageRequests: 20}
 	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1 request, 1.0 kB\n"+
-		"  1 success\n"+
+		"  1 ok\n"+
 		"  images: named 30 times, 1 request, 16 recorded\n"+
 		"  12 images skipped: image-budget (over the image budget of their domain; raise max_images_per_domain to fetch them)\n"+
 		"  1 image skipped: images-off (the run no longer fetches images; --images metadata fetches them)\n"+
-		"  all calls: 3 pages, 3 requests, 1.5 kB; 3 success; images: named 33 times, 21 requests, 16 recorded\n",
+		"  all calls: 3 pages, 3 requests, 1.5 kB; 3 ok; images: named 33 times, 21 requests, 16 recorded\n",
 		explain.Summary(p, p.Since(before), took))
 }
 
@@ -226,7 +226,7 @@ func TestWaitLine(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "none yet", explain.Outcomes(report.Totals{}))
-	require.Equal(t, "1 success, 2 blocked_robots, 3 blocked_4xx, 4 blocked_5xx, 5 timeout, 6 failed, 7 skipped",
+	require.Equal(t, "1 ok, 2 robots, 3 not found or forbidden, 4 server error, 5 timeout, 6 failed, 7 skipped",
 		explain.Outcomes(report.Totals{
 			Success: 1, BlockedRobots: 2, Blocked4xx: 3, Blocked5xx: 4, Timeout: 5, Failed: 6, Skipped: 7,
 		}))

@@ -1,25 +1,37 @@
-// Times are in the zone of the reader, and each names it. Without this script they are in UTC, and say so.
+// Times are ISO dates in the reader's zone, which the footer names. Without this script they are in UTC.
 "use strict";
-const form = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "long" });
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const two = (n) => String(n).padStart(2, "0");
+const day = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+const clock = (at) => `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+const stamp = (at) => day(at) + " " + clock(at);
+document.querySelector("#zone").textContent = zone;
 function local(text) {
-  return text.replace(/\b(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC\b/g, (utc, day, time) => {
-    const at = new Date(`${day}T${time}Z`);
-    return isNaN(at) ? utc : form.format(at);
+  return text.replace(/\b(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC\b/g, (utc, date, time) => {
+    const at = new Date(`${date}T${time}Z`);
+    return isNaN(at) ? utc : stamp(at);
   });
+}
+for (const tick of document.querySelectorAll("[data-time]")) {
+  const at = new Date(tick.dataset.time), shown = tick.textContent;
+  tick.textContent = !shown.includes(":") ? day(at).slice(10 - shown.length) : clock(at).slice(0, shown.length);
 }
 const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
 while (texts.nextNode()) {
   const text = texts.currentNode;
   if (!text.parentElement.closest(".url, .file, textarea")) text.nodeValue = local(text.nodeValue);
 }
-const zone = form.resolvedOptions().timeZone;
-if (zone !== "UTC") {
-  for (const chart of document.querySelectorAll("img.chart")) {
-    const address = new URL(chart.src);
-    address.searchParams.set("zone", zone);
-    chart.src = address.href;
-  }
-}
+
+// "/" goes to the search, and the arrow keys from one result to the next.
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.altKey || e.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) return;
+  const results = [...document.querySelectorAll(".results h2 a")];
+  const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+  if (e.key === "/") document.querySelector("input[type=search]").focus();
+  else if (step && results.length) results[Math.max(results.indexOf(document.activeElement) + step, 0)]?.focus();
+  else return;
+  e.preventDefault();
+});
 
 // A table that is wider than its place can be scrolled by the keyboard.
 for (const wide of document.querySelectorAll(".wide")) {
@@ -30,7 +42,7 @@ for (const wide of document.querySelectorAll(".wide")) {
     const caption = wide.querySelector("caption");
     const section = wide.closest("section");
     const heading = section ? section.querySelector("h2").textContent + ": " : "";
-    wide.setAttribute("aria-label", caption ? caption.textContent : heading + (wide.querySelector("img") ? "chart" : "table"));
+    wide.setAttribute("aria-label", caption ? caption.textContent : heading + (wide.querySelector("svg") ? "chart" : "table"));
   }
 }
 
@@ -45,7 +57,7 @@ function update(page) {
   notice.textContent = page.notice;
   for (const at of document.querySelectorAll("[data-live]")) {
     const v = value(page, at.dataset.live);
-    if (v !== undefined) at.textContent = typeof v === "number" ? v.toLocaleString() : v;
+    if (v !== undefined) at.textContent = Number.isInteger(v) ? String(v).replace(/\B(?=(\d{3})+$)/g, "\u2009") : v;
   }
 }
 
@@ -59,7 +71,7 @@ function add(attempts) {
     row.dataset.id = a.id;
     const time = document.createElement("time");
     time.dateTime = a.completed_at;
-    time.textContent = form.format(new Date(a.completed_at));
+    time.textContent = stamp(new Date(a.completed_at));
     row.insertCell().append(time);
     row.insertCell().textContent = a.run;
     row.insertCell().textContent = a.text;
