@@ -42,7 +42,7 @@ func TestResultsTellWhatWasAsked(t *testing.T) {
 	require.Equal(t, map[crawl.Outcome]int{crawl.OutcomeSuccess: 1}, res.Outcomes)
 	require.Equal(t, reasons.Delay, res.Summary.Reason)
 	require.Equal(t, crawl.RobotsRules, res.Summary.Robots)
-	require.Contains(t, res.Summary.Health, "0 % errors in the last 1 responses")
+	require.Contains(t, res.Summary.Health, "0 of 1 recent responses failed")
 	b.exec(t, "UPDATE politeness_slots SET free_at = now()")
 
 	res, err = ask()

@@ -177,7 +177,7 @@ func (s RunStatus) Apply(kind RunAction) (RunStatus, error) {
 	case kind == ChangeSet, kind == ChangeCreate:
 		return s, nil
 	}
-	return s, NewStateError("it is %s: only a running run can be %s", s, pastParticiples[kind])
+	return s, NewStateError("the run is %s: only running runs can be %s", s, pastParticiples[kind])
 }
 
 var pastParticiples = map[RunAction]string{ChangePause: "paused", ChangeStop: "stopped"}

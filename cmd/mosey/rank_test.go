@@ -24,7 +24,7 @@ func TestRank(t *testing.T) {
 	r.fetched(at)
 	out = r.Print("rank")
 	output.ContainsOnSameLine(t, out, "1 link between 2 domains to 1 page, in ")
-	output.ContainsOnSameLine(t, out, "Changed: 3 scores, the priority of 0 pages, the anchors of 0 pages.")
+	output.ContainsOnSameLine(t, out, "Updated 3 scores; 0 pages reordered; 0 pages with new link texts.")
 	output.ContainsOnSameLine(t, out, "SCORE", "LINKED FROM", "DOMAIN")
 	output.ContainsOnSameLine(t, out, "0.", "1 domain ", "other.example")
 	output.ContainsOnSameLine(t, r.Print("links", "https://other.example/"), "score 0.", "by links from 1 registered domain")

@@ -86,7 +86,7 @@ func TestDispatcherThatIsGone(t *testing.T) {
 		require.NoError(t, h.client().CancelWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), ""))
 		r := c.Wait()
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: its workflow was canceled)")
+		output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (by the workflow crawl/default: its workflow was canceled)")
 	})
 }
 
@@ -182,8 +182,8 @@ func TestReasonOfAStop(t *testing.T) {
 	require.NoError(t, h.update(crawl.CrawlWorkflowID("default"), workflows.UpdateStop, `{"reason":"enough for today"}`))
 	r := c.Wait()
 	require.Zero(t, r.Code, r.Stderr)
-	output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
-	output.ContainsOnSameLine(t, h.Print("status", "default"), "Run default is stopped (stopped by the workflow crawl/default: enough for today)")
+	output.ContainsOnSameLine(t, r.Stdout, "Run default is stopped (by the workflow crawl/default: enough for today)")
+	output.ContainsOnSameLine(t, h.Print("status", "default"), "Run default is stopped (by the workflow crawl/default: enough for today)")
 	var res workflows.CrawlResult
 	require.NoError(t, temporal.GetWorkflow(t.Context(), crawl.CrawlWorkflowID("default"), "").Get(t.Context(), &res))
 	require.Equal(t, "stopped by the workflow crawl/default: enough for today", res.Reason)

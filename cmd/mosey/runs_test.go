@@ -64,7 +64,7 @@ func TestRuns(t *testing.T) {
 		require.Equal(t, crawl.RunRunning, status())
 		output.ContainsOnSameLine(t, r.Print("stop", "run:small-web"), "Run small-web is stopped; its pending pages are kept. To resume it:")
 		require.Equal(t, crawl.RunStopped, status())
-		r.Fail([]string{"pause", "run:small-web", "--reason", "x"}, "it is stopped: only a running run can be paused")
+		r.Fail([]string{"pause", "run:small-web", "--reason", "x"}, "the run is stopped: only running runs can be paused")
 		r.Refuse([]string{"resume", "run:nobody"}, `run "nobody" does not exist; mosey status lists all`)
 		r.Refuse([]string{"stop", "run:no body"}, "no body")
 	})

@@ -106,7 +106,7 @@ func TestServeChangesRuns(t *testing.T) {
 	r := newRows(t, settings.Settings{}, aPage)
 	b := serveRows(t, r.commandHarness).browser(true)
 	const run = "/runs/small-web"
-	require.Contains(t, b.post(run, "do", "pause", "reason", "a quiet night", "for", "12h"), "Run small-web is paused (paused by ")
+	require.Contains(t, b.post(run, "do", "pause", "reason", "a quiet night", "for", "12h"), "Run small-web is paused (by ")
 	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits. ")
 	require.Contains(t, b.post(run, "do", "stop"), "Run small-web is stopped")
 	require.Contains(t, b.post(run, "do", "resume"), "Run small-web waits. ")
@@ -280,7 +280,7 @@ func TestACrawlIsSteeredOnItsPage(t *testing.T) {
 	b := shownPages{t, address, token}.browser(true)
 	c.Await(" pending, ")
 	require.Empty(t, s.Log())
-	require.Contains(t, b.post("/runs/steered", "do", "pause", "reason", "not tonight"), "Run steered is paused (paused by ")
+	require.Contains(t, b.post("/runs/steered", "do", "pause", "reason", "not tonight"), "Run steered is paused (by ")
 	require.Contains(t, b.post("/domains/"+name, "do", "lift", "kind", "pause"), "No controls: ")
 	require.Contains(t, b.post("/runs/steered", "do", "resume"), "Run steered ")
 	wait.Until(t, func() bool { return len(s.Log().Pages()) == 3 }, patience, 5*time.Millisecond)

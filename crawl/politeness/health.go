@@ -189,8 +189,8 @@ func Describe(h crawl.Health) string {
 	if len(h.Samples) == 0 {
 		return "unknown"
 	}
-	text := fmt.Sprintf("%.0f %% errors in the last %d responses, 95th percentile %s",
-		100*ErrorShare(h), len(h.Samples), P95(h).Round(time.Millisecond))
+	text := fmt.Sprintf("%.0f of %d recent responses failed, 95th percentile %s",
+		ErrorShare(h)*float64(len(h.Samples)), len(h.Samples), P95(h).Round(time.Millisecond))
 	if h.Slowdown > 0 {
 		text += ", slowed down to " + time.Duration(h.Slowdown).Round(time.Millisecond).String()
 	}

@@ -90,9 +90,7 @@ func ImageTotals(t report.Totals) string {
 func Summary(p report.Progress, totals report.Totals, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Run %s is %s", p.Name, p.Status)
-	if p.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", OneLine(p.Reason))
-	}
+	b.WriteString(reasonClause(p.Run))
 	fmt.Fprintf(&b, " after %s: %s of %s, %s, %s\n", took.Round(100*time.Millisecond),
 		Count(totals.Success, "page"), Count(p.Domains, "domain"), Count(totals.Requests(), "request"), Size(totals.Bytes))
 	fmt.Fprintf(&b, "  %s%s\n", Outcomes(totals), failures(totals))
@@ -107,11 +105,13 @@ func Summary(p report.Progress, totals report.Totals, took time.Duration) string
 	}
 	if p.Pending > 0 {
 		fmt.Fprintf(&b, "  %s left", Count(p.Pending, "page"))
-		if p.Deferred > 0 {
+		switch at := nextDue(p); {
+		case p.Deferred == p.Pending && !at.IsZero():
+			fmt.Fprintf(&b, ", retried from %s on", Stamp(at))
+		case p.Deferred > 0 && !at.IsZero():
+			fmt.Fprintf(&b, ", %d of them retried from %s on", p.Deferred, Stamp(at))
+		case p.Deferred > 0:
 			fmt.Fprintf(&b, ", %d of them deferred", p.Deferred)
-			if at := nextDue(p); !at.IsZero() {
-				fmt.Fprintf(&b, "; the next is retried at %s", Stamp(at))
-			}
 		}
 		fmt.Fprintln(&b)
 	}

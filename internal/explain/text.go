@@ -158,11 +158,11 @@ func Change(c crawl.RunChange, zone *time.Location) string {
 func Run(p report.Progress, now time.Time) string {
 	switch p.Status {
 	case crawl.RunPaused:
-		return sentence("Run %s is paused%s%s", p.Name, reasonClause(p.Reason), Until(p.PausedUntil, now.Location()))
+		return sentence("Run %s is paused%s%s", p.Name, reasonClause(p.Run), Until(p.PausedUntil, now.Location()))
 	case crawl.RunStopped:
-		return sentence("Run %s is stopped%s: mosey resume continues it", p.Name, reasonClause(p.Reason))
+		return sentence("Run %s is stopped%s: mosey resume continues it", p.Name, reasonClause(p.Run))
 	case crawl.RunDone:
-		return sentence("Run %s is done%s", p.Name, reasonClause(p.Reason))
+		return sentence("Run %s is done%s", p.Name, reasonClause(p.Run))
 	case crawl.RunRunning:
 	}
 	if noWorker := noWorkerNotice(p, now.Location()); noWorker != "" {
@@ -257,11 +257,12 @@ func SkipRule(r report.SkipRule) string {
 	return strings.Join(slices.DeleteFunc([]string{row.Explanation, row.Remedy}, func(s string) bool { return s == "" }), "; ")
 }
 
-func reasonClause(reason string) string {
-	if reason == "" {
+// reasonClause returns the reason of a run's status, which it does not repeat.
+func reasonClause(r crawl.Run) string {
+	if r.Reason == "" {
 		return ""
 	}
-	return " (" + reason + ")"
+	return " (" + OneLine(strings.TrimPrefix(r.Reason, string(r.Status)+" ")) + ")"
 }
 
 func sentence(format string, args ...any) string {

@@ -23,7 +23,7 @@ func TestLive(t *testing.T) {
 			{URL: "https://a.example/one", Outcome: crawl.OutcomeSuccess, StatusCode: 200, Heading: "The harbour\nwakes", CompletedAt: at},
 			{URL: "https://b.example/two", Outcome: crawl.OutcomeTimeout, CompletedAt: at.Add(-time.Second)},
 		})
-		output.ContainsOnSameLine(t, stdout.String(), "latest   05:31:07 200 https://a.example/one “The harbour wakes”")
+		output.ContainsOnSameLine(t, stdout.String(), "latest   05:31:07 ok 200 https://a.example/one “The harbour wakes”")
 		output.ContainsOnSameLine(t, stdout.String(), "         05:31:06 timeout https://b.example/two")
 		require.Contains(t, stdout.String(), "\nCtrl-C stops the run; data is kept.\n")
 	})

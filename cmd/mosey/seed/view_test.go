@@ -165,7 +165,7 @@ func TestSummary(t *testing.T) {
 	p := waiting(3)
 	p.Status, p.Reason, p.Deferred = crawl.RunStopped, "stopped from the command line", 1
 	const took = 65_210 * time.Millisecond
-	head := "Run small-web is stopped (stopped from the command line) after 1m5.2s: 3 pages of 10 domains, 3 requests, 1.5 kB\n  3 ok\n"
+	head := "Run small-web is stopped (from the command line) after 1m5.2s: 3 pages of 10 domains, 3 requests, 1.5 kB\n  3 ok\n"
 	require.Equal(t, head+"  1 page left, 1 of them deferred\n", explain.Summary(p, p.Totals, took))
 
 	p.Detail = &report.Detail{
@@ -193,7 +193,7 @@ func TestSummary(t *testing.T) {
 	before := report.Totals{Success: 1, RequestCount: 1, Bytes: 500, Skipped: 1, Skips: map[reasons.Reason]int64{reasons.Trap: 1}}
 	p.Skipped, p.BlockedRobots = 6, 2
 	p.Skips = map[reasons.Reason]int64{reasons.Trap: 1, reasons.MinRefetch: 3, reasons.Fresh: 2}
-	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 2 pages of 10 domains, 2 requests, 1.0 kB\n"+
+	require.Equal(t, "Run small-web is stopped (from the command line) after 1m5.2s: 2 pages of 10 domains, 2 requests, 1.0 kB\n"+
 		"  2 ok, 2 robots, 5 skipped\n"+
 		"  3 pages skipped: min-refetch (fetched recently; --set min_refetch=0s fetches them anyway)\n"+
 		"  2 pages skipped: fresh (their last responses are still fresh; mosey why URL shows until when)\n"+
@@ -204,7 +204,7 @@ func TestSummary(t *testing.T) {
 	p.Skipped, p.BlockedRobots, p.ImagesFound, p.ImageRequests, p.ImagesStored = 0, 0, 33, 21, 16
 	p.Skips = map[reasons.Reason]int64{reasons.ImageBudget: 12, reasons.ImagesOff: 1}
 	before = report.Totals{Success: 2, RequestCount: 2, Bytes: 500, ImagesFound: 3, ImageRequests: 20}
-	require.Equal(t, "Run small-web is stopped (stopped from the command line) after 1m5.2s: 1 page of 10 domains, 1 request, 1.0 kB\n"+
+	require.Equal(t, "Run small-web is stopped (from the command line) after 1m5.2s: 1 page of 10 domains, 1 request, 1.0 kB\n"+
 		"  1 ok\n"+
 		"  images: named 30 times, 1 request, 16 recorded\n"+
 		"  12 images skipped: image-budget (over the image budget of their domain; raise max_images_per_domain to fetch them)\n"+

@@ -281,7 +281,7 @@ func printRanks(w io.Writer, r rankResult) error {
 		fmt.Fprintln(w, "No parsed page links to another domain, so no ranks were computed.")
 		return nil
 	}
-	fmt.Fprintf(w, "Changed: %s, the priority of %s, the anchors of %s.\n",
+	fmt.Fprintf(w, "Updated %s; %s reordered; %s with new link texts.\n",
 		explain.Count(r.Changed, "score"), explain.Count(r.Reprioritized, "page"), explain.Count(r.AnchorsChanged, "page"))
 	if len(r.Top) == 0 {
 		return nil
