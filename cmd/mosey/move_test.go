@@ -187,7 +187,7 @@ func TestMove(t *testing.T) {
 		}
 		did := r.Execute(args...)
 		if did.Code != 0 { // the last one had ended before it was killed
-			require.Contains(t, did.Stderr, "is whole")
+			require.Contains(t, did.Stderr, "lists a complete export")
 		}
 		moved := r.moved(dir)
 		require.Len(t, moved, 3*4000, "the robots.txt have ids here that end the search")

@@ -93,7 +93,7 @@ func TestRuns(t *testing.T) {
 		r.exec("UPDATE run_domains SET success = 30, timeout = 10, requests = 40 WHERE domain = 'a.example'")
 		r.exec("UPDATE domains SET avg_response_ms = 1500 WHERE domain = 'b.example'")
 		out := r.Print("status", "run:small-web")
-		output.ContainsOnSameLine(t, out, "success", "30", "75.0 %", strings.Repeat("█", 30))
+		output.ContainsOnSameLine(t, out, "ok", "30", "75.0 %", strings.Repeat("█", 30))
 		output.ContainsOnSameLine(t, out, "timeout", "10", "25.0 %", strings.Repeat("█", 10))
 		output.ContainsOnSameLine(t, out, "longest queue", "a.example", "2 pages, 2 due")
 		output.ContainsOnSameLine(t, out, "most failures", "a.example", "10 of 40 requests")

@@ -249,7 +249,7 @@ func TestServeChangesNothingForStrangers(t *testing.T) {
 	refused(proxied, nil, "This page is read-only")
 	status, body = proxied.try("/runs/small-web", http.Header{"X-Forwarded-User": {"ann\u202e"}}, stop...)
 	require.Equal(t, http.StatusOK, status, body)
-	require.Contains(t, body, "stopped by ann (web page)")
+	require.Contains(t, body, "is stopped (by ann (web page))")
 
 	r.Setenv("MOSEY_WEB_TOKEN", "a-token-that-was-given")
 	given := serveRows(t, r.commandHarness, "--web-host", "crawler.example")
