@@ -16,6 +16,30 @@ const (
 	OutcomeSkipped       Outcome = "skipped"        // a fresh page, or a trap: not requested
 )
 
+// Word names the outcome for people; status is the status code, or 0 for a group of attempts.
+func (o Outcome) Word(status int) string {
+	switch o {
+	case OutcomeSuccess:
+		return "ok"
+	case OutcomeBlockedRobots:
+		return "robots"
+	case OutcomeBlocked5xx:
+		return "server error"
+	case OutcomeBlocked4xx:
+		switch status {
+		case 0:
+			return "not found or forbidden"
+		case 404, 410:
+			return "not found"
+		case 401, 403, 451:
+			return "forbidden"
+		}
+		return "refused"
+	case OutcomeTimeout, OutcomeFailed, OutcomeSkipped:
+	}
+	return string(o)
+}
+
 // Outcomes lists every outcome in the order of reports.
 func Outcomes() []Outcome {
 	return []Outcome{

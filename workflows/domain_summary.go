@@ -127,7 +127,7 @@ func (s DomainState) attempts() string {
 	parts := make([]string, 0, len(s.Outcomes))
 	for _, o := range crawl.Outcomes() {
 		if n := s.Outcomes[o]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(o), "_", " ")))
+			parts = append(parts, fmt.Sprintf("%d %s", n, o.Word(0)))
 		}
 	}
 	if len(parts) == 0 {

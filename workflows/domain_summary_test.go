@@ -68,7 +68,7 @@ func TestDetails(t *testing.T) {
 - Delay after a page: 1m0.1s (back-off: the last requests failed)
 - robots.txt: allows all
 - Health: good
-- Attempts: 3 success, 1 blocked 5xx (since this workflow began)
+- Attempts: 3 ok, 1 server error (since this workflow began)
 - Pending: more than 100 requests at 2026-11-25 22:59:30 UTC
 - Runs: a, b`, workflows.Details(host, s, now))
 		s.LastRequest = activities.RequestSummary{URL: page, Outcome: crawl.OutcomeBlocked4xx, Status: 404}

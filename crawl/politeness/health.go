@@ -198,10 +198,10 @@ func Describe(h crawl.Health) string {
 		text += ", penalty " + time.Duration(h.Penalty).Round(time.Millisecond).String()
 	}
 	if h.Graylistings > 0 {
-		text += fmt.Sprintf(", graylisted %d times in a row", h.Graylistings)
+		text += fmt.Sprintf(", graylisted %d× in a row", h.Graylistings)
 	}
 	if h.AbandonedCount > 0 {
-		text += fmt.Sprintf(", abandoned %d times in a row", h.AbandonedCount)
+		text += fmt.Sprintf(", abandoned %d× in a row", h.AbandonedCount)
 	}
 	if h.Probing {
 		text += ", the next response decides"

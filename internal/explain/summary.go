@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -12,36 +11,12 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 )
 
-// Outcome names an outcome; status is the status code, or 0 for a group of attempts.
-func Outcome(o crawl.Outcome, status int) string {
-	switch o {
-	case crawl.OutcomeSuccess:
-		return "ok"
-	case crawl.OutcomeBlockedRobots:
-		return "robots"
-	case crawl.OutcomeBlocked5xx:
-		return "server error"
-	case crawl.OutcomeBlocked4xx:
-		switch status {
-		case 0:
-			return "not found or forbidden"
-		case http.StatusNotFound, http.StatusGone:
-			return "not found"
-		case http.StatusUnauthorized, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
-			return "forbidden"
-		}
-		return "refused"
-	case crawl.OutcomeTimeout, crawl.OutcomeFailed, crawl.OutcomeSkipped:
-	}
-	return string(o)
-}
-
 // Outcomes lists the outcomes that occurred.
 func Outcomes(t report.Totals) string {
 	var parts []string
 	for _, o := range t.Outcomes() {
 		if o.N > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", o.N, Outcome(o.Outcome, 0)))
+			parts = append(parts, fmt.Sprintf("%d %s", o.N, o.Outcome.Word(0)))
 		}
 	}
 	if len(parts) == 0 {
@@ -336,7 +311,7 @@ func NotDueReason(reason reasons.Reason) string {
 
 // Attempt describes the state of an attempt in a word or two.
 func Attempt(c report.Attempt) string {
-	word := Outcome(c.Outcome, c.StatusCode)
+	word := c.Outcome.Word(c.StatusCode)
 	switch {
 	case c.Skipped != "" && c.Outcome == crawl.OutcomeSuccess:
 		return fmt.Sprintf("%s %d, nothing extracted (%s)", word, c.StatusCode, c.Skipped)

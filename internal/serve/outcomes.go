@@ -99,7 +99,7 @@ const (
 	columnsHeight = 190
 	columnsTop    = 30
 	columnsBottom = 160
-	minColumns    = 12 // so that the first minutes are not one wide column
+	minColumns    = 12 // of space, so that the first minutes are not wide columns
 )
 
 // columns is a chart of outcomes over time.
@@ -126,7 +126,7 @@ func columnsOf(v Over) columns {
 		Legend: placeLegend(slices.Clone(classes)), Unit: "attempts per " + v.span.unit,
 	}
 	first := slices.IndexFunc(v.Spans, func(in report.OutcomeSpan) bool { return len(in.Outcomes) > 0 })
-	spans := v.Spans[max(min(first, len(v.Spans)-minColumns), 0):]
+	spans := v.Spans[max(first, 0):]
 	highest, all := int64(0), int64(0)
 	for _, in := range spans {
 		highest, all = max(highest, in.Attempts()), all+in.Attempts()
@@ -134,7 +134,7 @@ func columnsOf(v Over) columns {
 	limit := c.drawLines(highest)
 	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.",
 		explain.Count(all, "attempt"), v.span.Words, number(highest), explain.ApproxDuration(v.span.step))
-	columnWidth := float64(c.Right-c.Left) / float64(max(len(spans), 1))
+	columnWidth := float64(c.Right-c.Left) / float64(max(len(spans), minColumns))
 	each := max(len(spans)/6, 1)
 	for i, in := range spans {
 		at := tenth(float64(c.Left) + float64(i)*columnWidth)
@@ -165,7 +165,7 @@ func stack(in report.OutcomeSpan, x, width, scale float64) (bars []bar) {
 	for _, outcome := range (report.Totals{}).Outcomes() {
 		if n := in.Outcomes[outcome.Outcome]; n > 0 {
 			counts[outcomeClass(outcome.Outcome)] += n
-			text = append(text, number(n)+" "+explain.Outcome(outcome.Outcome, 0))
+			text = append(text, number(n)+" "+outcome.Outcome.Word(0))
 		}
 	}
 	for _, class := range classes {

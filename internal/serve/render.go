@@ -200,7 +200,7 @@ func (s *Server) funcs() template.FuncMap {
 		"moved":        func(m *report.MovedHistory) string { return explain.MovedHistory(*m, time.UTC) },
 		"outage":       func(o crawl.Outage) string { return explain.OneLine(explain.Outage(o, time.UTC)) },
 		"inc":          func(i int) int { return i + 1 },
-		"outcome":      func(o crawl.Outcome) string { return explain.Outcome(o, 0) },
+		"outcome":      func(o crawl.Outcome) string { return o.Word(0) },
 		"waitclass":    waitClass,
 		"rowcontrol":   func(name, do, query string) rowControl { return rowControl{name, do, query} },
 		"spans":        func() []int { return []int{defaultAttempts / 2, defaultAttempts, 5 * defaultAttempts, maxAttempts} },

@@ -90,7 +90,7 @@ func (v *view) liveLines(p report.Progress, latest []report.LatestRequest, now t
 
 // latestLine describes a request: time, status, URL and heading.
 func latestLine(r report.LatestRequest) string {
-	status := explain.Outcome(r.Outcome, r.StatusCode)
+	status := r.Outcome.Word(r.StatusCode)
 	if r.StatusCode != 0 {
 		status += " " + strconv.Itoa(r.StatusCode)
 	}

@@ -170,7 +170,7 @@ func printHistogram(w io.Writer, t report.Totals) {
 			continue
 		}
 		bar := strings.Repeat("█", int(max(1, (o.N*histogramWidth+all/2)/all)))
-		fmt.Fprintf(w, "  %-22s %10d %5.1f %%  %s\n", explain.Outcome(o.Outcome, 0), o.N, 100*float64(o.N)/float64(all), bar)
+		fmt.Fprintf(w, "  %-22s %10d %5.1f %%  %s\n", o.Outcome.Word(0), o.N, 100*float64(o.N)/float64(all), bar)
 	}
 }
 
