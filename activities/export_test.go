@@ -1,6 +1,9 @@
 package activities
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // WakeEarly is how much of a wait for a slot is left to the activity that follows.
 const WakeEarly = timerLead
@@ -22,6 +25,17 @@ func Held(a *Activities) int {
 	a.scheduler.mu.Lock()
 	defer a.scheduler.mu.Unlock()
 	return len(a.scheduler.openTasks)
+}
+
+// Postpone makes all activities that were handed over wait for an hour more.
+func Postpone(a *Activities) {
+	a.scheduler.mu.Lock()
+	defer a.scheduler.mu.Unlock()
+	for _, waiting := range a.scheduler.waiting {
+		for _, t := range waiting {
+			t.waitEnd = t.waitEnd.Add(time.Hour)
+		}
+	}
 }
 
 // Beat sends the heartbeats of all activities that were handed over.

@@ -50,7 +50,7 @@ func TestResultsTellWhatWasAsked(t *testing.T) {
 	require.ErrorContains(t, err, "503 Service Unavailable; next request in ")
 	require.Equal(t, http.StatusServiceUnavailable, res.LastRequest.Status)
 	require.Less(t, len(res.LastRequest.URL), 100, "as JSON it is six times as long")
-	require.Contains(t, res.Summary.Health, "50 % errors")
+	require.Contains(t, res.Summary.Health, "1 of 2 recent responses failed")
 }
 
 // What is pending is counted where that is asked for, up to a hundred, in runs that run.

@@ -55,7 +55,7 @@ func TestChangeRun(t *testing.T) {
 			_, err := b.ChangeRun(t.Context(), "stopped", crawl.RunChange{Action: kind, SetBy: "somebody"})
 			require.ErrorIs(t, err, crawl.ErrInvalid)
 			require.ErrorContains(t, err, "run stopped: ")
-			require.ErrorContains(t, err, "it is stopped: only a running run can be ")
+			require.ErrorContains(t, err, "the run is stopped: only running runs can be ")
 		}
 		require.Equal(t, crawl.RunRunning, b.change(t, crawl.RunChange{Action: crawl.ChangeResume}).Status)
 	})

@@ -301,14 +301,14 @@ func TestPieces(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, a.Results, 1)
 	marked := func(text string) (words []string) {
-		whole := ""
+		var whole strings.Builder
 		for _, p := range a.Pieces(text) {
-			whole += p.Text
+			whole.WriteString(p.Text)
 			if p.Matched {
 				words = append(words, p.Text)
 			}
 		}
-		require.Equal(t, text, whole)
+		require.Equal(t, text, whole.String())
 		return words
 	}
 	require.Equal(t, []string{"Libraries", "Library"}, marked(a.Results[0].Title))

@@ -115,8 +115,10 @@ type columns struct {
 
 // classes are the classes of outcomes, the lowest first.
 var classes = []legend{
-	{Class: "good", Text: "ok"}, {Class: "skipped", Text: "skipped"},
-	{Class: "refused", Text: "robots, not found or forbidden"}, {Class: "bad", Text: "failed"},
+	{Class: "good", Text: "ok"},
+	{Class: "skipped", Text: "skipped"},
+	{Class: "refused", Text: "robots, not found or forbidden"},
+	{Class: "bad", Text: "failed"},
 }
 
 // columnsOf draws outcomes, from the first one on.

@@ -94,7 +94,7 @@ const maxRuns = 50
 
 // Tiles holds the numbers at the top of the overview.
 type Tiles struct {
-	// PagesPerSecond is the average of the last minute.
+	// PagesPerSecond approximates the average of the last minute.
 	PagesPerSecond float64 `json:"pages_per_second"`
 	// Active counts the domains with a workflow, and Waiting those of them that may not be requested
 	// yet. Failed counts the blocked and unreachable domains, and Indexed the searchable pages.
@@ -140,13 +140,14 @@ func (s *Server) readTiles(ctx context.Context, w report.Watch) (t Tiles, err er
 		}
 	}
 	t.Failed = w.Domains[crawl.DomainBlocked] + w.Domains[crawl.DomainUnreachable]
-	last, err := s.Store.Outcomes(ctx, 0, w.Now.Add(-gapsSpan), gapsSpan, 1)
+	minute := w.Now.Truncate(gapsSpan) // outcomes are stored by the minute
+	last, err := s.Store.Outcomes(ctx, 0, minute.Add(-gapsSpan), gapsSpan, 2)
 	if err != nil {
 		return t, err
 	}
-	for _, in := range last.Spans {
-		t.PagesPerSecond = tenth(float64(in.Outcomes[crawl.OutcomeSuccess]) / gapsSpan.Seconds())
-	}
+	share := 1 - w.Now.Sub(minute).Seconds()/gapsSpan.Seconds() // of the previous minute
+	pages := share*float64(last.Spans[0].Outcomes[crawl.OutcomeSuccess]) + float64(last.Spans[1].Outcomes[crawl.OutcomeSuccess])
+	t.PagesPerSecond = tenth(pages / gapsSpan.Seconds())
 	return t, s.Store.Index(ctx, func(v index.View) error {
 		segments, err := v.Segments(ctx)
 		for _, of := range segments {

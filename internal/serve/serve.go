@@ -129,7 +129,8 @@ func New(cfg Config) (*Server, error) {
 }
 
 func (s *Server) parse() error {
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html")
+	frame, err := template.New("frame.html").Funcs(s.funcs()).
+		ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html")
 	if err != nil {
 		return fmt.Errorf("read the templates: %w", err)
 	}
