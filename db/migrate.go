@@ -246,14 +246,15 @@ func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error,
 const (
 	// migratorName is the application_name of connections that migrate.
 	migratorName = "mosey migrate"
-	// lockTimeout bounds a step's wait for a table lock, because all other users queue behind it.
-	lockTimeout = 2 * time.Second
+	// lockTimeout bounds a step's wait for a table lock, because all other users queue behind it. It is
+	// shorter than Postgres's deadlock_timeout of 1 s, so that a deadlock ends the step and no user.
+	lockTimeout = 500 * time.Millisecond
 	// lockRetryDelay is the time for these users before a retry.
 	lockRetryDelay = time.Second
 	// lockRetryTimeout bounds the time of all retries of a step.
 	lockRetryTimeout = 10 * time.Minute
 	// blockersInterval is the interval of looking up the sessions that a step waits for.
-	blockersInterval = time.Second
+	blockersInterval = 200 * time.Millisecond
 )
 
 // migratorPool opens a copy of a pool with a lock timeout.
