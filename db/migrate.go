@@ -246,8 +246,8 @@ func newProvider(pool *pgxpool.Pool, from fs.FS) (*goose.Provider, func() error,
 const (
 	// migratorName is the application_name of connections that migrate.
 	migratorName = "mosey migrate"
-	// lockTimeout bounds a step's wait for a table lock, because all other users queue behind it. It is
-	// shorter than Postgres's deadlock_timeout of 1 s, so that a deadlock ends the step and no user.
+	// lockTimeout bounds a step's wait for a table lock, because all other users queue behind it.
+	// Postgres's deadlock_timeout of 1 s is longer, so that a deadlock ends the step and no user.
 	lockTimeout = 500 * time.Millisecond
 	// lockRetryDelay is the time for these users before a retry.
 	lockRetryDelay = time.Second

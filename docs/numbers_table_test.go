@@ -37,7 +37,7 @@ var claims = map[string]numbersOf{
 	"docs/upgrades.md": {
 		compared: []claim{
 			{"and again after [10 seconds] if", "workflows.wakeRetryInterval"},
-			{"A step waits [two seconds] for", "db.lockTimeout"},
+			{"A step waits [500 ms] for", "db.lockTimeout"},
 			{"tries again for up to [ten minutes].", "db.lockRetryTimeout"},
 			{"notices it within [15 seconds].", "cmd/internal/wiring.schemaCheckInterval"},
 		},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -155,12 +156,9 @@ func TestBrokenAnswers(t *testing.T) {
 
 func TestRefusedConnection(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	at := listener.Addr().(*net.TCPAddr).AddrPort()
-	require.NoError(t, listener.Close())
+	at := netip.MustParseAddrPort("127.0.0.1:1") // any free port could become another test's
 
-	_, err = newClient(t).Do(t.Context(), (&site{at: at}).get("/"))
+	_, err := newClient(t).Do(t.Context(), (&site{at: at}).get("/"))
 	failure := requireKind(t, fetch.CauseConnect, err)
 	require.True(t, failure.Sent)
 	require.True(t, failure.Refused())
