@@ -170,7 +170,9 @@ func TestBatchesThatWaitAreSmall(t *testing.T) { //nolint:paralleltest // it mea
 		}
 	}
 	wait(b.web.Hosts()[:domains/3]) // caches
-	least := math.MaxInt            // of two thirds: a cache or a connection may grow in one of them
+
+	// A cache or a connection may grow in one of two thirds.
+	least := math.MaxInt
 	for third := range 2 {
 		bytes, goroutines := memoryInUse()
 		before := activities.Held(b.acts)

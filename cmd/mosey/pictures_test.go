@@ -70,12 +70,12 @@ func TestPictures(t *testing.T) { //nolint:paralleltest // it runs alone
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), get(t, b, chromedp.CaptureScreenshot()), 0o600))
 	}
 	b.do(t, call(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Vienna"}))
-	const mosey8477, ui = "http://127.0.0.1:8477", "http://127.0.0.1:8478/namespaces/default/workflows"
-	b.do(t, chromedp.Navigate(mosey8477+"/?token="+token))
-	page("overview", mosey8477+"/", 900, "light")
-	page("run", mosey8477+"/runs/town", 900, "light")
-	page("domain", mosey8477+"/domains/radio.example", 900, "light")
-	page("search", mosey8477+"/search?q=lighthouse", 620, "dark")
+	const moseyUI, ui = "http://127.0.0.1:8477", "http://127.0.0.1:8478/namespaces/default/workflows"
+	b.do(t, chromedp.Navigate(moseyUI+"/?token="+token))
+	page("overview", moseyUI+"/", 900, "light")
+	page("run", moseyUI+"/runs/town", 900, "light")
+	page("domain", moseyUI+"/domains/radio.example", 900, "light")
+	page("search", moseyUI+"/search?q=lighthouse", 620, "dark")
 	b.sound(t, "pictures")
 	wait = 8 * time.Second // Temporal's UI loads its rows later
 	page("list", ui, 900, "light")

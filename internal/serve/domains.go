@@ -35,7 +35,6 @@ type DomainView struct {
 	Slowest  []report.Attempt `json:"-"`
 	Failing  []report.Attempt `json:"-"`
 	Attempts int              `json:"-"` // the number to show
-	Chart    chart            `json:"-"`
 }
 
 func (s *Server) domain(r *http.Request) (view, error) {
@@ -54,7 +53,6 @@ func (s *Server) domain(r *http.Request) (view, error) {
 		v.Domain = *known
 		v.History, err = s.Store.DomainHistory(r.Context(), name, v.Attempts)
 		v.sum()
-		v.Chart = chartOf(v.History, v.Now, v.Domain.SlotFree)
 	}
 	if err != nil && !errors.Is(err, crawl.ErrNotFound) {
 		return nil, err

@@ -55,8 +55,7 @@ func requestedTimeSpan(r *http.Request) (timeSpan, error) {
 type Over struct {
 	report.OutcomeSeries
 
-	Name  string  `json:"span"`
-	Chart columns `json:"-"`
+	Name string `json:"span"`
 
 	span timeSpan
 }
@@ -90,7 +89,6 @@ func (s *Server) over(r *http.Request, runID int64) (v Over, err error) {
 	since := s.Now().UTC().Truncate(o.step).Add(-time.Duration(o.steps-1) * o.step)
 	v = Over{Name: o.Name, span: o}
 	v.OutcomeSeries, err = s.Store.Outcomes(r.Context(), runID, since, o.step, o.steps)
-	v.Chart = columnsOf(v)
 	return v, err
 }
 
@@ -102,8 +100,8 @@ const (
 	minColumns    = 12 // of space, so that the first minutes are not wide columns
 )
 
-// columns is a chart of outcomes over time.
-type columns struct {
+// Columns is a chart of outcomes over time.
+type Columns struct {
 	Width, Height          int
 	Left, Right, Top, Base int
 	Bars                   []bar
@@ -121,27 +119,27 @@ var classes = []legend{
 	{Class: "bad", Text: "failed"},
 }
 
-// columnsOf draws outcomes, from the first one on.
-func columnsOf(v Over) columns {
-	c := columns{
+// Chart draws the outcomes, from the first one on.
+func (o Over) Chart() Columns {
+	c := Columns{
 		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,
-		Legend: placeLegend(slices.Clone(classes)), Unit: "attempts per " + v.span.unit,
+		Legend: placeLegend(slices.Clone(classes)), Unit: "attempts per " + o.span.unit,
 	}
-	first := slices.IndexFunc(v.Spans, func(in report.OutcomeSpan) bool { return len(in.Outcomes) > 0 })
-	spans := v.Spans[max(first, 0):]
+	first := slices.IndexFunc(o.Spans, func(in report.OutcomeSpan) bool { return len(in.Outcomes) > 0 })
+	spans := o.Spans[max(first, 0):]
 	highest, all := int64(0), int64(0)
 	for _, in := range spans {
 		highest, all = max(highest, in.Attempts()), all+in.Attempts()
 	}
 	limit := c.drawLines(highest)
 	c.Title = fmt.Sprintf("%s in %s, at most %s in %s.",
-		explain.Count(all, "attempt"), v.span.Words, number(highest), explain.ApproxDuration(v.span.step))
+		explain.Count(all, "attempt"), o.span.Words, number(highest), explain.ApproxDuration(o.span.step))
 	columnWidth := float64(c.Right-c.Left) / float64(max(len(spans), minColumns))
 	each := max(len(spans)/6, 1)
 	for i, in := range spans {
 		at := tenth(float64(c.Left) + float64(i)*columnWidth)
 		if i%each == 0 {
-			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.Format(v.span.layout), in.BeganAt})
+			c.Ticks = append(c.Ticks, tick{at, in.BeganAt.Format(o.span.layout), in.BeganAt})
 		}
 		c.Bars = append(c.Bars, stack(in, at, tenth(columnWidth-1), float64(columnsBottom-columnsTop)/float64(limit))...)
 	}
@@ -149,7 +147,7 @@ func columnsOf(v Over) columns {
 }
 
 // drawLines labels at most five round counts from zero on, and returns the highest of them.
-func (c *columns) drawLines(highest int64) (limit int64) {
+func (c *Columns) drawLines(highest int64) (limit int64) {
 	step := int64(1)
 	for i := 1; 4*step < highest; i++ {
 		step = []int64{1, 2, 5}[i%3] * int64(math.Pow10(i/3))

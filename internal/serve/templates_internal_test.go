@@ -121,17 +121,10 @@ func rendered(t *testing.T, s *Server, name, text string) []byte {
 	if r, is := v.(*RobotsView); is {
 		r.Pasted = "User-agent: *" // a person's own
 	}
-	if o, is := v.(*Overview); is {
-		o.Over.Chart = columnsOf(o.Over)
-	}
 	if r, is := v.(*RunView); is {
-		r.Over.Chart = columnsOf(r.Over)
 		r.Status = crawl.RunRunning
 		r.Set = setOf(r.Run)
 		r.Changes[0].OldValues = map[string]json.RawMessage{"delay": json.RawMessage(`"10s"`)} // which is set back as it was
-	}
-	if d, is := v.(*DomainView); is {
-		d.Chart = chartOf(d.History, somewhen, somewhen)
 	}
 	if d, is := v.(*DomainsView); is {
 		d.Asked, d.Sorts = "status=active", report.DomainSorts
@@ -201,7 +194,7 @@ func TestColumns(t *testing.T) {
 		}
 		v.Spans = append(v.Spans, in)
 	}
-	c := columnsOf(v)
+	c := v.Chart()
 	require.Equal(t, "12:40", c.Ticks[0].Text)
 	require.Len(t, c.Bars, 20)
 	var names []string
@@ -210,6 +203,6 @@ func TestColumns(t *testing.T) {
 	}
 	require.Equal(t, []string{"0", "20", "40", "60", "80"}, names)
 	v.Spans = v.Spans[:40]
-	require.Len(t, columnsOf(v).Lines, 2, "without an attempt")
-	require.Len(t, columnsOf(v).Ticks, 7)
+	require.Len(t, v.Chart().Lines, 2, "without an attempt")
+	require.Len(t, v.Chart().Ticks, 7)
 }

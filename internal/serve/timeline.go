@@ -38,8 +38,8 @@ const (
 	maxTicks     = 10
 )
 
-// chart is a time axis of a domain's requests and waits.
-type chart struct {
+// Timeline is a time axis of a domain's requests and waits.
+type Timeline struct {
 	Width, Height, Left, Right, Axis int
 
 	Lanes  []lane
@@ -78,9 +78,10 @@ type legend struct {
 	Class, Text string
 }
 
-// chartOf draws a history until now. The present wait ends with free.
-func chartOf(h report.DomainHistory, now, free time.Time) chart {
-	c := chart{
+// Chart draws the history until now. The present wait ends when the domain's slot is free.
+func (v *DomainView) Chart() Timeline {
+	h, now, free := v.History, v.Now, v.Domain.SlotFree
+	c := Timeline{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
 		Lanes: []lane{{laneRequests, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {laneControls, "controls"}},
 	}
@@ -129,7 +130,7 @@ func chartOf(h report.DomainHistory, now, free time.Time) chart {
 
 func began(a report.Attempt) time.Time { return a.CompletedAt.Add(-time.Duration(a.Duration)) }
 
-func (c *chart) waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
+func (c *Timeline) waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
 	return bar{
 		X: at(from), Y: laneWaits - barHeight/2, Width: math.Max(at(to)-at(from), 1), Height: barHeight, Class: waitClass(reason),
 		Title: explain.OneLine(fmt.Sprintf(
@@ -138,7 +139,7 @@ func (c *chart) waitBar(at func(time.Time) float64, from, to time.Time, reason r
 }
 
 // robots marks the fetches of robots.txt.
-func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(time.Time) float64) {
+func (c *Timeline) robots(fetches []report.RobotsFetch, from time.Time, at func(time.Time) float64) {
 	for _, f := range fetches {
 		if f.FetchedAt.Before(from) {
 			continue
@@ -155,7 +156,7 @@ func (c *chart) robots(fetches []report.RobotsFetch, from time.Time, at func(tim
 }
 
 // drawControls draws controls over their time in force.
-func (c *chart) drawControls(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
+func (c *Timeline) drawControls(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
 	for _, p := range controls {
 		end := to
 		if !p.Until.IsZero() && p.Until.Before(end) {
@@ -183,7 +184,7 @@ func (c *chart) drawControls(controls []report.PastControl, from, to time.Time, 
 }
 
 // axis labels instants at round distances.
-func (c *chart) axis(from, to time.Time, at func(time.Time) float64) {
+func (c *Timeline) axis(from, to time.Time, at func(time.Time) float64) {
 	span := to.Sub(from)
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
@@ -210,7 +211,7 @@ var tickSteps = []time.Duration{
 }
 
 // legend names the waits that are drawn.
-func (c *chart) legend(waits map[reasons.Reason]bool) {
+func (c *Timeline) legend(waits map[reasons.Reason]bool) {
 	for _, reason := range slices.Sorted(maps.Keys(waits)) {
 		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
 	}
@@ -239,13 +240,9 @@ func outcomeClass(o crawl.Outcome) string {
 	return "bad"
 }
 
-// waitClass gives each unusual reason of a wait a colour of its own.
+// waitClass returns the class of a wait. The style sheet has the colours of the unusual reasons.
 func waitClass(r reasons.Reason) string {
-	switch r { //nolint:exhaustive // the others are usual
-	case reasons.CrawlDelay, reasons.RetryAfter, reasons.Backoff, reasons.Slowdown, reasons.Robots, reasons.Latency, reasons.Graylist:
-		return "wait-" + strings.NewReplacer(" ", "-", ".", "-").Replace(string(r))
-	}
-	return "wait-usual"
+	return "wait-" + strings.NewReplacer(" ", "-", ".", "-").Replace(string(r))
 }
 
 func attempts(r *http.Request) (int, error) {
