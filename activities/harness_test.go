@@ -29,12 +29,12 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/traces"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 func TestMain(m *testing.M) {

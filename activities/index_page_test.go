@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/search"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 const lighthouse = "<h1>Lighthouses</h1><p>The keeper of the lighthouse climbs the stairs every evening, lights the lamp and writes the weather into his book.</p>" +

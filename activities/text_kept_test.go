@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/manners/web"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 // ishmael is the beginning of Melville's "Moby-Dick" (1851).

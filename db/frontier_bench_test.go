@@ -17,7 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 var (

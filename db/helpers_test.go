@@ -16,7 +16,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/db/dbsqlc"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 // longHold is a hold that no test outlives.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 // BenchmarkLinkedByAll has eight workers record pages of 10,000 domains, first with

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 // toIndex has pages wait to be indexed, with a text.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 // BenchmarkKeywords measures what it costs to write the keywords of a page of 300 to 900

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/settings"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/test/dbtest"
 	"github.com/mosey-web/mosey/test/wait"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/keywords"
+	"github.com/mosey-web/mosey/test/dbtest"
 	"github.com/mosey-web/mosey/test/wait"
 )
 

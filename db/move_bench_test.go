@@ -13,7 +13,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 var moveRows = flag.Int("move.rows", 200_000, "`attempts` of two years that are stored before BenchmarkMove moves those of the first")

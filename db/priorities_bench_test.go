@@ -10,7 +10,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 var priorityDomains = flag.Int("priorities.domains", 100_000, "domains of BenchmarkPriorities")

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/report"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/search"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 var (

@@ -18,8 +18,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 // BenchmarkRecord has 200 domains begin and record pages as fast as the database takes

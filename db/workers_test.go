@@ -12,7 +12,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 var workersSeed = flag.Uint64("workers.seed", 0, "seed of TestWorkerShares; 0 is a new one")

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/search"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 var (

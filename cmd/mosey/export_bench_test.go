@@ -16,8 +16,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/export"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 var benchLinks = flag.Int("export.links", 100_000, "how many `links` BenchmarkExport exports; there is a page for every twenty")

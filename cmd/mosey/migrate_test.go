@@ -12,8 +12,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
+	"github.com/mosey-web/mosey/test/dbtest"
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/wait"
 )

@@ -46,7 +46,7 @@ func recordHistories(dir, address string) error {
 		workflows.SeedWorkflowName, workflows.CrawlWorkflowName, workflows.DomainWorkflowName, workflows.RecrawlWorkflowName,
 	} {
 		var all []history
-		for n := range int64(namespaces) {
+		for n := range temporalStack.taken.Load() {
 			list, err := histories(ctx, address, namespaceName(n+1), kind)
 			if err != nil {
 				return err

@@ -29,8 +29,8 @@ import (
 	"github.com/mosey-web/mosey/workflows"
 )
 
-// sharedStack is the one Temporal of this test binary: that of a `mosey up`. Each test
-// has a namespace in it, so that no worker is given the work of another test.
+// sharedStack is the Temporal of this test binary, the server of one `mosey up`. Each test has its
+// own namespace there, so that no worker gets the work of another test.
 type sharedStack struct {
 	once   sync.Once
 	err    error
@@ -39,13 +39,19 @@ type sharedStack struct {
 	code   chan int
 	out    output.Buffer
 	info   datadir.Info
-	taken  atomic.Int64
+	// namespaces are registered ahead of the tests that take them. Closed after an error.
+	namespaces  chan string
+	registrar   sync.WaitGroup
+	registering error
+	taken       atomic.Int64
+	enough      chan struct{} // closed when no test takes a namespace any more
 }
 
-var temporalStack sharedStack
+var temporalStack = sharedStack{namespaces: make(chan string, namespaceBatch), enough: make(chan struct{})}
 
-// namespaces is how many tests can have one.
-const namespaces = 90
+// namespaceBatch is how many namespaces are registered at once: few, because a server starts workers
+// for each, and together; and some, because it takes a second or two to notice them.
+const namespaceBatch = 8
 
 func namespaceName(n int64) string { return fmt.Sprintf("test-%d", n) }
 
@@ -72,34 +78,52 @@ func (s *sharedStack) start() error {
 	if s.info, running, err = datadir.Running(s.dir); err != nil || !running {
 		return fmt.Errorf("%s is held: %t: %w", s.dir, running, err)
 	}
-	return s.register(ctx)
+	s.registrar.Go(func() { s.registerAll(ctx) })
+	return nil
 }
 
-// register makes the namespaces, all at once: a server takes a while to notice them.
-func (s *sharedStack) register(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// registerAll registers batches of namespaces until enough is closed.
+func (s *sharedStack) registerAll(ctx context.Context) {
+	defer close(s.namespaces)
 	c, err := client.DialContext(ctx, client.Options{HostPort: s.info.TemporalAddress})
 	if err != nil {
-		return err
+		s.registering = err
+		return
 	}
 	defer c.Close()
-	for n := range int64(namespaces) {
+	for first := int64(1); ; first += namespaceBatch {
+		if s.registering = s.register(ctx, c, first); s.registering != nil {
+			return
+		}
+		for n := range int64(namespaceBatch) {
+			select {
+			case s.namespaces <- namespaceName(first + n):
+			case <-s.enough:
+				return
+			}
+		}
+	}
+}
+
+// register makes a batch of namespaces, and waits until the server knows them.
+func (s *sharedStack) register(ctx context.Context, c client.Client, first int64) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	attributes := workflows.SearchAttributes()
+	for n := range int64(namespaceBatch) {
+		name := namespaceName(first + n)
 		err := unhurried(ctx, func() error {
 			_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-				Namespace: namespaceName(n + 1), WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+				Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 			})
 			return err
 		})
 		if err != nil {
 			return err
 		}
-	}
-	attributes := workflows.SearchAttributes()
-	for n := range int64(namespaces) {
-		err := unhurried(ctx, func() error {
+		err = unhurried(ctx, func() error {
 			_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-				Namespace: namespaceName(n + 1), SearchAttributes: attributes,
+				Namespace: name, SearchAttributes: attributes,
 			})
 			return err
 		})
@@ -107,7 +131,7 @@ func (s *sharedStack) register(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.awaitNamespace(ctx, namespaceName(namespaces))
+	return s.awaitNamespace(ctx, namespaceName(first+namespaceBatch-1))
 }
 
 // unhurried does something again while the server finds that it comes too often.
@@ -146,6 +170,8 @@ func (s *sharedStack) stop() error {
 	if s.cancel == nil {
 		return nil
 	}
+	close(s.enough)
+	s.registrar.Wait()
 	s.cancel()
 	if code := <-s.code; code != 0 {
 		return fmt.Errorf("mosey up ends with exit code %d: %s", code, &s.out)
@@ -163,11 +189,12 @@ func newHarnessWithStack(t *testing.T) (*commandHarness, *db.Store) {
 	t.Helper()
 	temporalStack.once.Do(func() { temporalStack.err = temporalStack.start() })
 	require.NoError(t, temporalStack.err)
-	n := temporalStack.taken.Add(1)
-	require.LessOrEqual(t, n, int64(namespaces), "no namespace is left")
+	name, ok := <-temporalStack.namespaces
+	require.True(t, ok, "register namespaces: %v", temporalStack.registering)
+	temporalStack.taken.Add(1)
 	h, store := newHarnessWithDatabase(t)
 	h.Setenv("TEMPORAL_ADDRESS", temporalStack.info.TemporalAddress)
-	h.Setenv("TEMPORAL_NAMESPACE", namespaceName(n))
+	h.Setenv("TEMPORAL_NAMESPACE", name)
 	return h, store
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 	"github.com/mosey-web/mosey/test/output"
 	"github.com/mosey-web/mosey/test/wait"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }

@@ -23,7 +23,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
+	"github.com/mosey-web/mosey/test/dbtest"
 	"github.com/mosey-web/mosey/test/form"
 	"github.com/mosey-web/mosey/test/race"
 )

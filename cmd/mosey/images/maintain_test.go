@@ -16,8 +16,8 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/db/dbtest"
 	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/test/dbtest"
 )
 
 // maintenanceTest is a run of `mosey maintain` on images that are a day old, in a database
