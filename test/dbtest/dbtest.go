@@ -121,7 +121,7 @@ func findServer(ctx context.Context) (err error) {
 		return fmt.Errorf("make a directory: %w", err)
 	}
 	// Postgres may have to run as another user
-	if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // see above
+	if err := os.Chmod(folder, 0o755); err != nil {
 		return fmt.Errorf("open the directory: %w", err)
 	}
 	if server, err = postgres.Start(ctx, postgres.Config{Dir: folder}); err != nil {
