@@ -162,6 +162,7 @@ func (h *commandHarness) Start(args ...string) *started {
 	e := &command.Env{
 		Stdin: strings.NewReader(h.stdin), Stdout: &c.stdout, Stderr: &c.stderr, Terminal: h.terminal,
 		Environ: slices.Clone(h.environ), Settings: h.settings,
+		ProgressInterval: time.Hour, // tests compare stderr, and a busy machine takes its time
 	}
 	switch {
 	case h.dirFlag:

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/term"
 
@@ -119,7 +120,10 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Terminal reports whether stdout is a terminal.
 	Terminal bool
-	Environ  wiring.Env
+	// ProgressInterval is the interval of progress lines on a stderr that is not a terminal; 0 means
+	// PlainInterval.
+	ProgressInterval time.Duration
+	Environ          wiring.Env
 	// Settings are the settings files to read, if they exist.
 	Settings []string
 	DataDir  string

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -230,7 +231,7 @@ const progressInterval = 200 * time.Millisecond
 
 // Show writes line's text if it is time to.
 func (p *ProgressLine) Show(line func(now time.Time) string) {
-	now, every := time.Now(), PlainInterval
+	now, every := time.Now(), cmp.Or(p.e.ProgressInterval, PlainInterval)
 	if p.terminal {
 		every = progressInterval
 	}
