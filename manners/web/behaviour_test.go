@@ -99,12 +99,13 @@ func TestBehaviours(t *testing.T) {
 			require.Zero(t, rec.Status)
 		},
 		"hang": func(t *testing.T) {
+			begin := time.Now()
 			_, err := askWithin(t, client, root("hang"), limit)
 			require.ErrorContains(t, err, "deadline exceeded")
 			rec := ended(t, "hang")
 			require.True(t, rec.Aborted)
 			require.Zero(t, rec.Status)
-			require.Greater(t, rec.End-rec.Start, limit/2)
+			require.Greater(t, rec.Time.Add(rec.End-rec.Start), begin.Add(limit/2), "until the client leaves")
 		},
 		"stall": func(t *testing.T) {
 			a, err := askWithin(t, client, root("stall"), limit)
@@ -115,10 +116,11 @@ func TestBehaviours(t *testing.T) {
 			require.Equal(t, 200, rec.Status)
 		},
 		"drip": func(t *testing.T) {
+			begin := time.Now()
 			a, err := askWithin(t, client, root("drip"), 3*limit)
 			require.ErrorContains(t, err, "deadline exceeded")
 			require.NotEmpty(t, a.body)
-			require.LessOrEqual(t, len(a.body), 3)
+			require.LessOrEqual(t, len(a.body), 1+int(time.Since(begin)/(500*time.Millisecond)))
 			require.True(t, ended(t, "drip").Aborted)
 		},
 		"large": func(t *testing.T) {
@@ -294,7 +296,7 @@ func TestLogOfConnections(t *testing.T) {
 		w := StartT(t, Options{Sites: []Site{{Behaviour: late{}}}})
 		_, err := askWithin(t, newClient(w), w.URL("site-001.test", "/"), 200*time.Millisecond)
 		require.ErrorContains(t, err, "deadline exceeded")
-		wait.Until(t, func() bool { return !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
+		wait.Until(t, func() bool { return len(w.Log()) > 0 && !w.Log()[0].InFlight }, 5*time.Second, time.Millisecond)
 		rec := w.Log()[0]
 		require.True(t, rec.Aborted)
 		require.Less(t, rec.End, rec.HeadRead+5*time.Second)
