@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
@@ -40,6 +41,8 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	for node := range root.Descendants() {
 		switch {
 		case node.Type != html.ElementNode:
+		case isInert(node.DataAtom, node.Attr):
+			node.FirstChild, node.LastChild = nil, nil
 		case node.DataAtom == atom.Script:
 			if isLinkedData(node.Attr) {
 				c.descriptions.readLinkedData(goquery.NewDocumentFromNode(node).Text())
@@ -55,6 +58,12 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 		c.images.tree(root, true)
 	}
 	return c, true
+}
+
+// isInert reports whether the content of an element is no part of the page (HTML §4.12.3): a template,
+// unless it declares a shadow root.
+func isInert(tag atom.Atom, attrs attributes) bool {
+	return tag == atom.Template && attrs.get("shadowrootmode") == ""
 }
 
 type deadlineReader struct {
@@ -88,8 +97,10 @@ func (a attributes) get(key string) string {
 }
 
 // hasToken reports whether a list separated by white space has one of the tokens, ignoring case.
+// Commas separate, too, as in "ugc,nofollow".
 func hasToken(list string, tokens ...string) bool {
-	for field := range strings.FieldsSeq(list) {
+	isSeparator := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
+	for field := range strings.FieldsFuncSeq(list, isSeparator) {
 		if slices.ContainsFunc(tokens, func(token string) bool { return strings.EqualFold(field, token) }) {
 			return true
 		}

@@ -101,6 +101,18 @@ func TestHTMLLinks(t *testing.T) {
 			`<a href=/a rel="noopener NoFollow"><a href=/b rel=ugc><a href=/c rel="sponsored external"><a href=/d rel=nofollowing>`,
 			[]string{"https://example.org/a nofollow", "https://example.org/b", "https://example.org/c", "https://example.org/d"},
 		},
+		"nofollow between commas": {
+			`<a href=/a rel="ugc,nofollow"><a href=/b rel="external,ugc">`,
+			[]string{"https://example.org/a nofollow", "https://example.org/b"},
+		},
+		"templates are inert": {
+			`<template><base href=/b/><p><a href="/item/{{id}}">x</a></p><meta http-equiv=refresh content="0;url=/r"></template><a href=/a>y</a>`,
+			[]string{"https://example.org/a"},
+		},
+		"a shadow root is shown": {
+			`<div><template shadowrootmode=open><a href=/s>x</a></template></div>`,
+			[]string{"https://example.org/s"},
+		},
 		"nofollow must be on every occurrence": {
 			`<a href=/a rel=nofollow><a href=/a><a href=/b rel=nofollow><a href=/b#x><a href=/c rel=nofollow><a href=/c rel=nofollow>`,
 			[]string{"https://example.org/a", "https://example.org/b", "https://example.org/c nofollow"},
@@ -266,6 +278,23 @@ func TestHTMLCanonicalLanguage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a page's templates say is not said by the page.
+func TestHTMLTemplates(t *testing.T) {
+	t.Parallel()
+	forBothReaders(t, func(t *testing.T, limits extract.Limits) {
+		t.Helper()
+		limits.Images = true
+		page := mustHTML(t, `<template><title>no</title><meta name=robots content=noindex><link rel=canonical href=/no>`+
+			`<img src=/no.png alt=no><p>no</p></template><title>yes</title><p>yes</p>`, limits)
+		require.Equal(t, "yes", page.Title)
+		require.Equal(t, "yes", page.Text)
+		require.Empty(t, page.Metas)
+		require.Empty(t, page.Canonical)
+		require.Empty(t, page.Images)
+		require.Empty(t, page.Links)
+	})
 }
 
 func TestHTMLLicense(t *testing.T) {

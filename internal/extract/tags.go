@@ -49,10 +49,13 @@ func (c *collector) tags(body []byte) int {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, more := z.TagName()
 			tag := atom.Lookup(name)
-			inTitle = tag == atom.Title
 			if tag == atom.Noscript {
 				z.NextIsNotRawText()
 			}
+			if c.text.hidden == atom.Template {
+				break // inert
+			}
+			inTitle = tag == atom.Title
 			attrs := tagAttributes(z, tag, more, c.images != nil)
 			if c.images != nil {
 				c.images.begin(tag, attrs)
@@ -60,7 +63,7 @@ func (c *collector) tags(body []byte) int {
 			inData = tag == atom.Script && isLinkedData(attrs)
 			c.element(tag, attrs)
 			c.separate(tag, string(name))
-			if c.text.hidden == 0 && isInvisible(tag) {
+			if c.text.hidden == 0 && isInvisible(tag) && (tag != atom.Template || isInert(tag, attrs)) {
 				c.text.hidden = tag // nested elements of one kind count as one
 			}
 			if kind == html.StartTagToken {
@@ -70,6 +73,9 @@ func (c *collector) tags(body []byte) int {
 			inTitle, inData = false, false
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
+			if c.text.hidden == atom.Template && tag != atom.Template {
+				break
+			}
 			c.separate(tag, string(name))
 			c.finish(tag)
 			if c.images != nil {
@@ -142,7 +148,7 @@ func (c *collector) finish(tag atom.Atom) {
 // some.
 func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attributes) {
 	switch tag {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Time:
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Template, atom.Time:
 	default:
 		if !images {
 			return nil
@@ -153,7 +159,7 @@ func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attri
 		key, value, more = z.TagAttr()
 		switch string(key) {
 		case "alt", "content", "datetime", "height", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property",
-			"rel", "sizes", "src", "srcset", "style", "type", "width":
+			"rel", "shadowrootmode", "sizes", "src", "srcset", "style", "type", "width":
 		default:
 			if !images || !bytes.HasPrefix(key, []byte("data-")) {
 				continue

@@ -10,6 +10,8 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -69,10 +71,35 @@ func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
 	if header == "" {
 		return
 	}
-	to, err := r.url.Resolve(extract.RefreshTarget(header))
-	known := slices.ContainsFunc(page.Links, func(l extract.Link) bool { return l.URL == to })
-	if err == nil && to != r.url && !known {
-		page.Links = append(page.Links, extract.Link{URL: to})
+	if to, err := r.url.Resolve(extract.RefreshTarget(header)); err == nil {
+		addLink(page, r.url, extract.Link{URL: to})
+	}
+}
+
+// addLink adds a link of the header to a page at a URL, unless it is known or the page's own.
+func addLink(page *extract.Page, own urls.URL, link extract.Link) {
+	known := slices.ContainsFunc(page.Links, func(l extract.Link) bool { return l.URL == link.URL })
+	if link.URL != own && !known {
+		page.Links = append(page.Links, link)
+	}
+}
+
+// addCanonical adds the canonical URL of the header Link, unless the page has a link element for it
+// (RFC 6596 §3).
+func (r *reading) addCanonical(page *extract.Page, resp *fetch.Response) {
+	if page.Canonical != "" {
+		return
+	}
+	for _, value := range resp.Header.Values("Link") {
+		target, found := usage.LinkTo(value, "canonical")
+		if !found || target == "" {
+			continue
+		}
+		if to, err := r.url.Resolve(target); err == nil {
+			page.Canonical = to.String()
+			addLink(page, r.url, extract.Link{URL: to, Rel: crawl.RelCanonical})
+			return
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 		return err
 	}
 	r.addRefresh(&page, resp)
+	r.addCanonical(&page, resp)
 	pageUsage := r.declaredUsage(resp)
 	for _, m := range page.Metas {
 		pageUsage.AddMeta(m.Name, m.Content)

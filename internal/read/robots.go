@@ -154,11 +154,11 @@ func robotsFreshness(resp *fetch.Response) time.Duration {
 // rules reads a robots.txt. Its Crawl-delay holds from this response on.
 func (o Origin) rules(x *request.Exchange) OriginResult {
 	resp := x.Response
-	file := robots.Parse(resp.Body)
+	file := robots.Parse(resp.Body).On(o.host())
 	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
 	r := crawl.Robots{
 		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Lifetime: crawl.Millis(robotsFreshness(resp)),
-		Sitemaps: namedSitemaps(file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
+		Sitemaps: namedSitemaps(o.URL, file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
 		Body: bytes.Clone(resp.Body), // the response's buffer is reused
 	}
 	delay, ok := malformedDelay, true
@@ -200,10 +200,25 @@ func (o Origin) notModified(resp *fetch.Response) OriginResult {
 	return OriginResult{Robots: &r}
 }
 
-func namedSitemaps(raw []string) []string {
+// host returns the host of the origin, which redirects do not change.
+func (o Origin) host() string {
+	root, err := urls.Parse(o.Name + "/")
+	if err != nil {
+		return o.URL.Host()
+	}
+	return root.Host()
+}
+
+// namedSitemaps returns the URLs of Sitemap lines, which a few files write without a scheme or
+// relative to their own URL.
+func namedSitemaps(file urls.URL, raw []string) []string {
 	var kept []string
 	for _, s := range raw {
-		if u, err := urls.Parse(s); err == nil && len(kept) < sitemapsMax {
+		u, err := urls.Parse(file.Scheme() + "://" + s)
+		if err != nil || u.Domain() != file.Domain() {
+			u, err = file.Resolve(s)
+		}
+		if err == nil && len(kept) < sitemapsMax {
 			kept = append(kept, u.String())
 		}
 	}

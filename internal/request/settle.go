@@ -78,11 +78,11 @@ func (c *Client) setPace(req Request, x *Exchange) {
 		setInterruptedPace(req, at, w)
 		return
 	}
-	hasRetryAfter := false
-	if x.Response != nil && x.FailureClass != politeness.FailureNone {
-		if w.RetryAfter, hasRetryAfter = retryAfter(x.Response); hasRetryAfter {
-			at.RetryAfter = crawl.Millis(w.RetryAfter)
-		}
+	hasRetryAfter := false // of a failure, whose wait it replaces
+	if x.Response != nil {
+		w.RetryAfter, hasRetryAfter = retryAfter(x.Response)
+		at.RetryAfter = crawl.Millis(w.RetryAfter)
+		hasRetryAfter = hasRetryAfter && x.FailureClass != politeness.FailureNone
 	}
 	if isOriginFailure(req, x, hasRetryAfter) {
 		x.FailureClass = politeness.FailureOrigin

@@ -2,6 +2,7 @@ package robots
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -72,6 +73,37 @@ func Parse(body []byte) *File {
 // robots.txt, with a short reason. The rules of such a file are still readable.
 func (f *File) Malformed() (bool, string) {
 	return f.malformed != "", f.malformed
+}
+
+// On returns the file as a host serves it. A Disallow line with a URL of the host, such as
+// "http://a.example/private/", forbids the path of the URL, which RFC 9309 does not provide for.
+func (f *File) On(host string) *File {
+	on := *f
+	on.records = slices.Clone(f.records)
+	for i, r := range on.records {
+		if r.field == fieldDisallow {
+			on.records[i].value = pathOn(host, r.value)
+		}
+	}
+	return &on
+}
+
+// pathOn returns the path with the query of a URL on a host, with or without "www.", or any other
+// value unchanged.
+func pathOn(host, value string) string {
+	scheme, rest, found := strings.Cut(value, "://")
+	if !found || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return value
+	}
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	name, _, _ := strings.Cut(strings.ToLower(rest[:end]), ":")
+	if strings.TrimPrefix(name, "www.") != strings.TrimPrefix(host, "www.") {
+		return value
+	}
+	return cmp.Or(rest[end:], "/")
 }
 
 // Sitemaps returns the values of the Sitemap lines in their order, as written: neither resolved nor

@@ -56,6 +56,49 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
+// TestCrawlDelayBeforeTheFirstGroup checks that a delay for nobody holds for everybody.
+func TestCrawlDelayBeforeTheFirstGroup(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]time.Duration{
+		"Crawl-delay: 4\nUser-agent: *\nDisallow: /a\n":                                   4 * time.Second,
+		"Request-rate: 1/4\n\nUser-agent: other\nDisallow: /\n":                           4 * time.Second,
+		"Crawl-delay: 4\nUser-agent: *\nCrawl-delay: 2\nDisallow: /a\n":                   4 * time.Second,
+		"\n\nCrawl-delay: 4\nUser-agent: mosey\nCrawl-delay: 6\n":                         6 * time.Second,
+		"User-agent: other\nCrawl-delay: 9\nUser-agent: *\nDisallow: /\nCrawl-delay: 3\n": 3 * time.Second,
+	} {
+		rules := robots.Parse([]byte(body)).Rules("mosey")
+		for _, r := range []*robots.Rules{rules, robots.Restore(rules.String())} {
+			got, ok := r.CrawlDelay()
+			require.True(t, ok, body)
+			require.Equal(t, want, got, body)
+			require.Equal(t, rules.Decide("/a"), r.Decide("/a"), body)
+		}
+	}
+}
+
+// TestURLsInRules checks that a Disallow line with a URL of the host forbids its path.
+func TestURLsInRules(t *testing.T) {
+	t.Parallel()
+	for value, denied := range map[string]string{
+		"http://abs.test/private/":          "/private/x",
+		"HTTPS://WWW.Abs.Test:8443/private": "/private",
+		"https://abs.test":                  "/",
+		"https://abs.test?q=":               "/?q=1",
+	} {
+		rules := robots.Parse([]byte("User-agent: *\nDisallow: " + value + "\n")).On("abs.test").Rules("mosey")
+		for _, r := range []*robots.Rules{rules, robots.Restore(rules.String())} {
+			require.False(t, r.Decide(denied).Allowed, value)
+			require.Equal(t, denied == "/", !r.Decide("/other").Allowed, value)
+		}
+	}
+	for _, body := range []string{
+		"Disallow: http://other.test/private/", "Disallow: ftp://abs.test/private/", "Disallow: /\nAllow: http://abs.test/private/",
+	} {
+		want := robots.Parse([]byte("User-agent: *\n" + body)).Rules("mosey")
+		require.Equal(t, want, robots.Parse([]byte("User-agent: *\n"+body)).On("abs.test").Rules("mosey"), body)
+	}
+}
+
 func TestCrawlDelayIgnoresWhatIsNoNumber(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
@@ -101,8 +144,9 @@ Disallow: /b
 		require.False(t, rules.Decide("/a").Allowed, token)
 	}
 	for _, token := range []string{"fourth", "mosey"} {
-		_, ok := file.Rules(token).CrawlDelay()
-		require.False(t, ok, "%s: no delay of the others binds it", token)
+		delay, ok := file.Rules(token).CrawlDelay()
+		require.True(t, ok, token)
+		require.Equal(t, time.Second, delay, "%s: no delay of the others binds it", token)
 	}
 }
 

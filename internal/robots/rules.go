@@ -69,7 +69,7 @@ type Decision struct {
 // Rules returns the rules for a product token such as "mosey" (RFC 9309 §2.2.1): the rules of all
 // groups that name the token, in upper or lower case, else of all groups for "*", else no rules. A
 // token consists of letters, "-" and "_" and is compared as a whole. No group names a token with
-// other characters, such as a version or a blank.
+// other characters, such as a version or a blank. A delay before the first group binds everybody.
 func (f *File) Rules(token string) *Rules {
 	named := func(r record) bool {
 		return r.field == fieldUserAgent && r.value != "" && strings.EqualFold(r.value, token)
@@ -83,10 +83,12 @@ func (f *File) Rules(token string) *Rules {
 	// kind. So several groups are open at any line.
 	var groups [fieldLicense + 1]group
 	others := "" // the first licence that is not the group's
+	inGroup := false
 	for _, r := range f.records {
 		kind := r.field
 		switch kind {
 		case fieldUserAgent:
+			inGroup = true
 			for i, g := range groups {
 				groups[i] = group{applies: named(r) || g.applies && !g.closed}
 			}
@@ -101,7 +103,7 @@ func (f *File) Rules(token string) *Rules {
 		default: // has a group of its own
 		}
 		groups[kind].closed = true
-		if groups[kind].applies {
+		if groups[kind].applies || kind == fieldCrawlDelay && !inGroup {
 			rules.add(r)
 		} else if kind == fieldLicense {
 			others = cmp.Or(others, licenseOf(r))
@@ -170,7 +172,7 @@ func readings(r record) []rule {
 func (r *Rules) addDelay(parse func(string) (time.Duration, bool), rec record) {
 	delay, ok := parse(rec.value)
 	if ok && (r.delayLine == 0 || delay > r.delay) {
-		r.delay, r.delayLine = delay, rec.line
+		r.delay, r.delayLine = delay, max(rec.line, 2) // line 1 is String's
 	}
 }
 
@@ -323,7 +325,7 @@ func (r *Rules) String() string {
 	content = slices.Compact(content) // a line that is read two ways
 
 	var b strings.Builder
-	// A user-agent line preceded all of them, so line 1 is free.
+	// Line 1 is free: a user-agent line preceded all of them, but for a delay.
 	b.WriteString("User-agent: *")
 	at := 1
 	for _, c := range content {

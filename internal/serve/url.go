@@ -126,7 +126,7 @@ func (s *Server) robots(r *http.Request) (view, error) {
 	}
 	v.URL, v.name = u.String(), u.String()
 	if v.Pasted != "" {
-		v.decide(u, robots.Parse([]byte(v.Pasted)).Rules(v.Agent), "This robots.txt")
+		v.decide(u, robots.Parse([]byte(v.Pasted)).On(u.Host()).Rules(v.Agent), "This robots.txt")
 		v.show(v.Pasted)
 		return v, nil
 	}
@@ -157,7 +157,7 @@ func (s *Server) decideStored(r *http.Request, v *RobotsView, u urls.URL) error 
 	name := "The robots.txt of " + u.Origin()
 	switch {
 	case len(text.Body) > 0:
-		v.decide(u, robots.Parse(text.Body).Rules(v.Agent), name)
+		v.decide(u, robots.Parse(text.Body).On(u.Host()).Rules(v.Agent), name)
 		v.show(string(text.Body))
 	case !strings.EqualFold(v.Agent, cmp.Or(stored.Agent, crawl.ProductToken)):
 		v.Sentence = fmt.Sprintf("Mosey stores only the rules of %s for %s. Paste the file to test it for %s.",
