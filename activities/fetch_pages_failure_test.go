@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -281,6 +282,25 @@ func TestFetchPagesObeysRetryAfter(t *testing.T) {
 			require.False(t, time.Now().Add(wait).Before(ended.Add(asked)), "NextRetryDelay is too short")
 			b.requireRetry(t, wait, asked, asked+time.Second)
 			require.ErrorContains(t, err, string(reasons.RetryAfter))
+		})
+	}
+
+	for _, status := range []int{http.StatusOK, http.StatusFound, http.StatusForbidden} {
+		t.Run(fmt.Sprintf("WithStatus%d", status), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{sites: one(serve(func(v *web.Visit) {
+				v.W.Header().Set("Retry-After", "90")
+				v.W.Header().Set("Location", "/next")
+				v.W.WriteHeader(status)
+			}))})
+			b.seed(t, "/")
+			b.allowAll(t, b.page("/"))
+			_, err := b.fetchPages(t, 1)
+			require.NoError(t, err)
+			done := b.report(t, "/").Crawls[0]
+			require.Equal(t, status, done.StatusCode)
+			require.Equal(t, asked, time.Duration(done.RetryAfter))
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM politeness_slots WHERE key LIKE 'domain:%' AND free_at > now() + interval '80 seconds'`))
 		})
 	}
 

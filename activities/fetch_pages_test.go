@@ -255,6 +255,22 @@ func TestFetchPages(t *testing.T) {
 func TestFetchPagesRecords(t *testing.T) {
 	t.Parallel()
 
+	t.Run("TheCanonicalURLOfTheHeader", func(t *testing.T) {
+		t.Parallel()
+		for body, want := range map[string]string{`<p>x</p>`: "/header", `<link rel=canonical href=/element>`: "/element"} {
+			b := setup(t, options{sites: one(serve(func(v *web.Visit) {
+				v.W.Header().Add("Link", `</style.css>; rel=preload, </header>; rel="canonical"`)
+				web.Content{Type: "text/html", Body: body}.Serve(v)
+			}))})
+			b.seed(t, "/")
+			b.allowAll(t, b.page("/"))
+			_, err := b.fetchPages(t, 1)
+			require.NoError(t, err)
+			require.Equal(t, b.page(want), b.report(t, "/").Canonical)
+			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome IS NULL AND depth = 1"))
+		}
+	})
+
 	t.Run("ASuccessWithItsSignalsAndLinks", func(t *testing.T) {
 		t.Parallel()
 		const latency = 20 * time.Millisecond

@@ -100,6 +100,10 @@ func TestSitemaps(t *testing.T) {
 			},
 			want: []string{"/", "/linked", "/map", "/new", "/old", "/low"},
 		},
+		"NamedByRobotsWithoutTheOrigin": {
+			paths: map[string]web.Behaviour{"/robots.txt": text("Sitemap: /map\n"), "/": page{}, "/map": urlset(entry("/a"))},
+			want:  []string{"/", "/map", "/a"},
+		},
 		"WhereTheyAreWontToBe": {
 			paths: map[string]web.Behaviour{"/": page{}, "/sitemap.xml": urlset(entry("/a"))},
 			want:  []string{"/", "/sitemap.xml", "/a"},

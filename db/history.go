@@ -38,7 +38,7 @@ func (s *Store) LatestRequests(ctx context.Context, runID int64, limit int) ([]r
 	})
 	return mapRows(rows, func(r dbsqlc.RunLatestRequestsRow) report.LatestRequest {
 		return report.LatestRequest{
-			URL: r.Url, Outcome: crawl.Outcome(r.Outcome), StatusCode: int16Of(r.StatusCode), Heading: r.Heading, CompletedAt: r.CompletedAt,
+			URL: r.Url, Outcome: crawl.Outcome(r.Outcome), StatusCode: int16Of(r.StatusCode), Title: r.Title, CompletedAt: r.CompletedAt,
 		}
 	}), translate("read the latest requests", err)
 }

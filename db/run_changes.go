@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.Cra
 	} else {
 		reason := ""
 		if status != crawl.RunRunning {
-			reason = string(status) + " by " + c.SetBy
+			reason = string(status) + " " + cmp.Or(c.Event, "by "+c.SetBy)
 			if c.Reason != "" {
 				reason += ": " + c.Reason
 			}
@@ -156,7 +157,7 @@ func addRunChange(ctx context.Context, q *dbsqlc.Queries, id int64, c crawl.RunC
 		return fmt.Errorf("store a change of a run: %w", err)
 	}
 	return q.RunChangeAdd(ctx, dbsqlc.RunChangeAddParams{
-		RunID: id, Kind: string(c.Action), OldValue: was, Value: value, Reason: c.Reason, Until: timeOrNil(c.Until),
+		RunID: id, Kind: string(c.Action), OldValue: was, Value: value, Reason: cmp.Or(c.Reason, c.Event), Until: timeOrNil(c.Until),
 		SetBy: c.SetBy, Decision: c.Decision,
 	})
 }

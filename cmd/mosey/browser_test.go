@@ -175,6 +175,9 @@ func TestAPageIsUsedInABrowser(t *testing.T) {
 	require.Contains(t, sentence(), "Run small-web waits")
 	s.browser(true).post("/runs/small-web", "do", "stop") // somebody else
 	wait.Until(t, func() bool { return strings.Contains(sentence(), "is stopped") }, patience, 100*time.Millisecond)
+	redrawn := get(t, b, chromedp.Evaluate[bool](`document.querySelector(".chart").dataset.old = "1";
+		redraw().then(() => !!document.querySelector(".chart:not([data-old])"))`, chromedp.EvalAwaitPromise))
+	require.True(t, redrawn, "the chart is drawn again")
 	b.do(t, chromedp.Navigate(s.url+"/runs/small-web"), chromedp.Click(chromedp.CSS("form.one button")),
 		chromedp.WaitVisible(chromedp.CSS("details")))
 	wait.Until(t, func() bool { return strings.Contains(sentence(), "Run small-web waits") }, patience, 100*time.Millisecond)

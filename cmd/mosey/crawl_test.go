@@ -105,7 +105,7 @@ func TestCrawl(t *testing.T) {
 		require.Equal(t, "Stopping after the requests in flight.\n"+
 			"Stopped. All data is kept. To resume the run:\n  mosey crawl --run timed --data-dir "+h.dir+
 			" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
-		output.ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (by ", "--for is over) after ")
+		output.ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (when --for was over) after ")
 		output.ContainsOnSameLine(t, r.Stdout, "  1 page left")
 	})
 
@@ -261,7 +261,7 @@ func TestEmbedded(t *testing.T) {
 	require.Less(t, filesSynced(t, h.dir), 200)
 
 	// afterwards commands start the database by themselves
-	require.Contains(t, h.Print("status", "default"), "Run default is stopped (by ")
+	require.Contains(t, h.Print("status", "default"), "Run default is stopped (with Ctrl-C)")
 	require.Contains(t, h.Print("why", "site-001.test"), "budget per run: 1 page")
 }
 

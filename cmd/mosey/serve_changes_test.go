@@ -315,8 +315,10 @@ func TestServeUndoesChangesOfRows(t *testing.T) {
 		require.Contains(t, page, "Changed 1 domain: "+do+".")
 		require.Contains(t, page, `<input type="hidden" name="domain" value="a.example"><input type="hidden" name="kind" value="`+do+`">`)
 		require.Contains(t, page, "2 domains, sorted by name.")
+		require.Contains(t, page, `<input type="hidden" name="query" value="sort=name"><button>Undo</button>`)
 		require.Equal(t, 1, r.count(inForce))
-		b.post("/domains", "do", "lift", "domain", aDomain, "kind", do, "from", "/")
+		require.Contains(t, b.post("/domains", "do", "lift", "domain", aDomain, "kind", do, "query", "sort=name", "from", "/"),
+			"2 domains, sorted by name.")
 		require.Zero(t, r.count(inForce))
 	}
 }

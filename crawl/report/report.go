@@ -353,8 +353,8 @@ type LatestRequest struct {
 	URL        string
 	Outcome    crawl.Outcome
 	StatusCode int
-	// Heading is the first heading of the page, if it was read.
-	Heading     string
+	// Title is the title of the page, or its first heading; empty if it was not read.
+	Title       string
 	CompletedAt time.Time
 }
 

@@ -299,8 +299,10 @@ WITH latest AS (
 
 SELECT
     l.url, l.outcome::crawl_outcome AS outcome, l.status_code, l.completed_at::timestamptz AS completed_at,
-    coalesce(k.outline[1], '')::text AS heading
-FROM latest AS l LEFT JOIN page_keywords AS k ON l.page_id = k.page_id
+    coalesce(p.signals ->> 'title', k.outline[1], '')::text AS title
+FROM latest AS l
+LEFT JOIN pages AS p ON l.page_id = p.id
+LEFT JOIN page_keywords AS k ON l.page_id = k.page_id
 WHERE l.run_id = $1::bigint AND l.outcome NOT IN ('skipped', 'blocked_robots')
 ORDER BY l.completed_at DESC LIMIT $2
 `
@@ -315,7 +317,7 @@ type RunLatestRequestsRow struct {
 	Outcome     CrawlOutcome
 	StatusCode  *int16
 	CompletedAt time.Time
-	Heading     string
+	Title       string
 }
 
 // Lists the latest requests of a run for pages and other files, the newest first, with the first
@@ -334,7 +336,7 @@ func (q *Queries) RunLatestRequests(ctx context.Context, arg RunLatestRequestsPa
 			&i.Outcome,
 			&i.StatusCode,
 			&i.CompletedAt,
-			&i.Heading,
+			&i.Title,
 		); err != nil {
 			return nil, err
 		}

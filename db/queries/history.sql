@@ -35,8 +35,10 @@ WITH latest AS (
 
 SELECT
     l.url, l.outcome::crawl_outcome AS outcome, l.status_code, l.completed_at::timestamptz AS completed_at,
-    coalesce(k.outline[1], '')::text AS heading
-FROM latest AS l LEFT JOIN page_keywords AS k ON l.page_id = k.page_id
+    coalesce(p.signals ->> 'title', k.outline[1], '')::text AS title
+FROM latest AS l
+LEFT JOIN pages AS p ON l.page_id = p.id
+LEFT JOIN page_keywords AS k ON l.page_id = k.page_id
 WHERE l.run_id = @run_id::bigint AND l.outcome NOT IN ('skipped', 'blocked_robots')
 ORDER BY l.completed_at DESC LIMIT @max;
 

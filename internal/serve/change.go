@@ -188,6 +188,8 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 type undo struct {
 	Sentence, Path, Do, Kind string
 	Domains                  []string
+	// Query is the query of the list of domains.
+	Query string
 }
 
 // undoOf returns nil if the address names no change, or if nobody may make changes.
@@ -200,9 +202,11 @@ func undoOf(r *http.Request, by string) *undo {
 	case run != "" && opposite != "":
 		return &undo{Sentence: "Changed run " + explain.OneLine(run) + ": " + done + ".", Path: runPage(run), Do: opposite}
 	case len(domains) > 0 && len(domains) <= maxDomains && (done == doPause || done == doBlock):
+		q.Del("done")
+		q.Del("domain")
 		return &undo{
 			Sentence: "Changed " + explain.Count(int64(len(domains)), "domain") + ": " + done + ".",
-			Path:     "/domains", Do: doLift, Kind: done, Domains: domains,
+			Path:     "/domains", Do: doLift, Kind: done, Domains: domains, Query: q.Encode(),
 		}
 	}
 	return nil

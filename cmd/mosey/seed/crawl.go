@@ -215,7 +215,7 @@ func (*CrawlCmd) stop(ended context.Context, m *crawler.Crawler, run crawl.Run) 
 	m.Worker.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
-	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.CurrentUser(), Reason: stopReason(ended)}
+	change := crawl.RunChange{Action: crawl.ChangeStop, SetBy: command.CurrentUser(), Event: stopEvent(ended)}
 	if _, err := m.Store.ChangeRun(ctx, run.Name, change); err != nil && !errors.Is(err, crawl.ErrInvalid) {
 		return report.Progress{}, err // the run is already done
 	}
@@ -228,15 +228,15 @@ func (*CrawlCmd) stop(ended context.Context, m *crawler.Crawler, run crawl.Run) 
 	return progress(ctx, m, run.Name)
 }
 
-// stopReason names the event that ended the context of a command.
-func stopReason(ctx context.Context) string {
+// stopEvent returns the event that ended the context of a command.
+func stopEvent(ctx context.Context) string {
 	switch cause := context.Cause(ctx).Error(); {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "--for is over"
+		return "when --for was over"
 	case strings.HasPrefix(cause, "terminated"):
-		return "SIGTERM"
+		return "with SIGTERM"
 	}
-	return "Ctrl-C"
+	return "with Ctrl-C"
 }
 
 const (

@@ -88,15 +88,15 @@ func (v *view) liveLines(p report.Progress, latest []report.LatestRequest, now t
 	return append(lines, v.live.hint)
 }
 
-// latestLine describes a request: time, status, URL and heading.
+// latestLine describes a request: time, status, URL and title.
 func latestLine(r report.LatestRequest) string {
 	status := r.Outcome.Word(r.StatusCode)
 	if r.StatusCode != 0 {
 		status += " " + strconv.Itoa(r.StatusCode)
 	}
 	line := r.CompletedAt.Local().Format(time.TimeOnly) + " " + status + " " + explain.OneLine(r.URL)
-	if r.Heading != "" {
-		line += " “" + explain.OneLine(r.Heading) + "”"
+	if r.Title != "" {
+		line += " “" + explain.OneLine(r.Title) + "”"
 	}
 	return line
 }

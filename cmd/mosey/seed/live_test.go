@@ -20,7 +20,7 @@ func TestLive(t *testing.T) {
 		v, stdout, _ := newTestView(t, true, false)
 		at := time.Date(2026, 11, 29, 5, 31, 7, 0, time.Local)
 		v.progress(waiting(1), []report.LatestRequest{
-			{URL: "https://a.example/one", Outcome: crawl.OutcomeSuccess, StatusCode: 200, Heading: "The harbour\nwakes", CompletedAt: at},
+			{URL: "https://a.example/one", Outcome: crawl.OutcomeSuccess, StatusCode: 200, Title: "The harbour\nwakes", CompletedAt: at},
 			{URL: "https://b.example/two", Outcome: crawl.OutcomeTimeout, CompletedAt: at.Add(-time.Second)},
 		})
 		output.ContainsOnSameLine(t, stdout.String(), "latest   05:31:07 ok 200 https://a.example/one “The harbour wakes”")

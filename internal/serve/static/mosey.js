@@ -12,15 +12,18 @@ function local(text) {
     return isNaN(at) ? utc : stamp(at);
   });
 }
-for (const tick of document.querySelectorAll("[data-time]")) {
-  const at = new Date(tick.dataset.time), shown = tick.textContent;
-  tick.textContent = !shown.includes(":") ? day(at).slice(10 - shown.length) : clock(at).slice(0, shown.length);
+function localize(root) {
+  for (const tick of root.querySelectorAll("[data-time]")) {
+    const at = new Date(tick.dataset.time), shown = tick.textContent;
+    tick.textContent = !shown.includes(":") ? day(at).slice(10 - shown.length) : clock(at).slice(0, shown.length);
+  }
+  const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.parentElement.closest(".url, .file, textarea")) text.nodeValue = local(text.nodeValue);
+  }
 }
-const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-while (texts.nextNode()) {
-  const text = texts.currentNode;
-  if (!text.parentElement.closest(".url, .file, textarea")) text.nodeValue = local(text.nodeValue);
-}
+localize(document.querySelector("main"));
 
 // "/" goes to the search, and the arrow keys from one result to the next.
 document.addEventListener("keydown", (e) => {
@@ -107,6 +110,22 @@ if (hold) {
     add(waited);
   });
 }
+
+// Charts are drawn by the server: those of this page are replaced while somebody looks at them.
+const redrawInterval = 15_000;
+async function redraw() {
+  if (document.hidden || document.querySelector(".chart :hover")) return;
+  const response = await fetch(location.href).catch(() => null); // the next one may come
+  if (!response?.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const charts = [...document.querySelectorAll(".chart")], drawn = [...page.querySelectorAll(".chart")];
+  if (charts.length !== drawn.length) return;
+  charts.forEach((chart, i) => {
+    localize(drawn[i]);
+    chart.replaceWith(document.adoptNode(drawn[i]));
+  });
+}
+if (document.querySelector(".chart")) setInterval(redraw, redrawInterval);
 
 const events = document.body.dataset.events;
 if (events) {
