@@ -300,8 +300,9 @@ func awaitEnd(ctx context.Context, store *db.Store, name string, timeout time.Du
 	}
 }
 
-// signalTimeout bounds a signal to Temporal: Ctrl-C must work without it.
-const signalTimeout = time.Second
+// signalTimeout bounds a signal to Temporal: Ctrl-C must work without it, and a busy Temporal takes
+// seconds.
+const signalTimeout = 5 * time.Second
 
 // endDispatcher wakes the CrawlWorkflow of an ended run and waits up to crawler.CloseTimeout for
 // its end. Otherwise it would seem to run until the next worker starts.
