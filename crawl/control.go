@@ -142,7 +142,7 @@ type RunChange struct {
 	// Settings holds the settings that ChangeSet changes; nil fields keep their value.
 	Settings settings.Settings `json:"settings,omitzero"`
 	Reason   string            `json:"reason,omitempty"`
-	// Event is the end of a command that stops the run, such as "with Ctrl-C"; empty for other changes.
+	// Event is the end of a command that stops the run, such as "with Ctrl-C", or empty.
 	Event string `json:"-"`
 	// Until ends a pause; zero means that the pause lasts until the run is resumed.
 	Until time.Time `json:"until,omitzero"`

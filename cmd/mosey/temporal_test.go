@@ -49,8 +49,8 @@ type sharedStack struct {
 
 var temporalStack = sharedStack{namespaces: make(chan string, namespaceBatch), enough: make(chan struct{})}
 
-// namespaceBatch is how many namespaces are registered at once: few, because a server starts workers
-// for each, and together; and some, because it takes a second or two to notice them.
+// namespaceBatch is the number of namespaces that are registered at once. A server starts workers for
+// each of them together, and takes one or two seconds to notice them.
 const namespaceBatch = 8
 
 func namespaceName(n int64) string { return fmt.Sprintf("test-%d", n) }

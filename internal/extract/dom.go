@@ -60,8 +60,8 @@ func fromDOM(body []byte, limits Limits) (*collector, bool) {
 	return c, true
 }
 
-// isInert reports whether the content of an element is no part of the page (HTML §4.12.3): a template,
-// unless it declares a shadow root.
+// isInert reports whether the content of an element is no part of the page (HTML §4.12.3): that of
+// a template, unless it declares a shadow root.
 func isInert(tag atom.Atom, attrs attributes) bool {
 	return tag == atom.Template && attrs.get("shadowrootmode") == ""
 }

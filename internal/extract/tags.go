@@ -148,7 +148,8 @@ func (c *collector) finish(tag atom.Atom) {
 // some.
 func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attributes) {
 	switch tag {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script, atom.Template, atom.Time:
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script,
+		atom.Template, atom.Time:
 	default:
 		if !images {
 			return nil
