@@ -228,7 +228,7 @@ type Signals struct {
 
 // ExtractorVersion numbers the page readers. The next fetch reads a page again if an earlier
 // version read it, even if it is unchanged. Raise it to extract more, or better, data.
-const ExtractorVersion = 3
+const ExtractorVersion = 4
 
 // FeedsMax caps Signals.Feeds. Pages have two, one of posts and one of comments.
 const FeedsMax = 4

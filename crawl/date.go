@@ -11,14 +11,18 @@ var (
 		time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05-0700", "2006-01-02T15:04-0700", "2006-01-02 15:04:05Z07:00",
 	}
 	dateLayouts = []string{
-		"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02",
-		"2006/01/02", "20060102", "2006-01",
+		"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-1-2",
+		"2006/1/2", "2006.1.2", "20060102", "2006-01",
 		"2 Jan 2006 15:04:05", "2 Jan 2006 15:04", "2 Jan 2006",
-		"2 January 2006 15:04:05", "2 January 2006 15:04", "2 January 2006", "January 2, 2006",
+		"2 January 2006 15:04:05", "2 January 2006 15:04", "2 January 2006",
+		"January 2, 2006", "January 2, 2006 15:04", "Jan 2, 2006", "Jan 2, 2006 15:04", "January 2 2006", "Jan 2 2006",
 		"2 Jan 06 15:04:05", "2 Jan 06 15:04",
 		"2-Jan-06 15:04:05", "2-Jan-2006 15:04:05", "2-Jan-2006 15:04", "2-Jan-2006",
 	}
 )
+
+// monthNames writes "Oct. 20" and "Sept. 20" as time.Parse reads them.
+var monthNames = strings.NewReplacer("Sept. ", "Sep ", "Sept ", "Sep ", ". ", " ")
 
 // ParsePublicationDate is [ParseDate] for dates of publication, between the years 1980 and 2100.
 func ParsePublicationDate(text string) time.Time {
@@ -40,7 +44,7 @@ func ParseDate(text string) time.Time {
 	if day, date, found := strings.Cut(text, ","); found && IsWeekday(day) {
 		text = date
 	}
-	text = strings.Join(strings.Fields(text), " ")
+	text = monthNames.Replace(strings.Join(strings.Fields(text), " "))
 	at, ok := parseAny(text, zonedLayouts)
 	if !ok {
 		date, zone := cutZone(text)

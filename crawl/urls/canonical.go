@@ -3,7 +3,6 @@ package urls
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 )
 
 // The bytes that stand for themselves in a canonical URL, by component.
@@ -119,16 +118,9 @@ func appendEscaped(b []byte, s string, class uint8) []byte {
 				b = appendPercent(b, d)
 			}
 			i += 3
-		case c < utf8.RuneSelf:
+		default: // perhaps an octet of UTF-8, or of another encoding in a header
 			b = appendPercent(b, c)
 			i++
-		default:
-			var encoded [utf8.UTFMax]byte
-			r, size := utf8.DecodeRuneInString(s[i:]) // U+FFFD for invalid bytes
-			for _, e := range encoded[:utf8.EncodeRune(encoded[:], r)] {
-				b = appendPercent(b, e)
-			}
-			i += size
 		}
 	}
 	return b

@@ -23,6 +23,7 @@ type collector struct {
 
 	signals        crawl.Signals
 	base           string
+	hasBase        bool
 	canonicals     []string
 	licenses       [2]string // the first RSL document, and the first other licence
 	icons          []string
@@ -35,7 +36,8 @@ type collector struct {
 	text           textBuffer
 	blocks         blocks
 	main           builder
-	passwordInputs int // input elements of this type
+	inDrawing      bool // read by tags: an svg element is open
+	passwordInputs int  // input elements of this type
 	refs           []reference
 	refIndex       map[string]int // into refs
 	linkIndex      map[string]int // into Page.Links, by canonical URL
@@ -97,12 +99,12 @@ func (c *collector) element(tag atom.Atom, attrs attributes) {
 	switch tag {
 	case atom.A, atom.Area:
 		rel := attrs.get("rel")
-		c.addRef(attrs.get("href"), hasToken(rel, "nofollow"), relOf(rel))
+		c.addRef(attrs.href(), hasToken(rel, "nofollow"), relOf(rel))
 	case atom.Iframe, atom.Frame:
 		c.addRef(attrs.get("src"), false, 0)
-	case atom.Base:
-		if c.base == "" {
-			c.base = attrs.get("href")
+	case atom.Base: // the first with a href counts (HTML §4.2.3), even if it is empty
+		if !c.hasBase {
+			c.base, c.hasBase = attrs.lookup("href")
 		}
 	case atom.Html:
 		if c.language == "" {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -133,16 +134,62 @@ func isLinkedData(attrs attributes) bool {
 	return mediaTypeOf(attrs.get("type")) == "application/ld+json"
 }
 
-// readLinkedData reads the first dated object of a JSON-LD element. It ignores malformed JSON.
+// readLinkedData reads the first dated object of a JSON-LD element. It ignores JSON that
+// [repairJSON] cannot mend.
 func (d *descriptions) readLinkedData(text string) {
 	if d.linkedData >= maxLinkedData || len(text) > linkedDataBytesMax {
 		return
 	}
 	d.linkedData++
 	var v any
-	if json.Unmarshal([]byte(text), &v) == nil {
+	if json.Unmarshal([]byte(text), &v) == nil || json.Unmarshal(repairJSON(text), &v) == nil {
 		d.addLinkedData(v, maxLinkedDataDepth)
 	}
+}
+
+// repairJSON mends the JSON of templates: comments and markers of HTML and CDATA, commas and
+// semicolons at an end, and control characters in strings, such as line breaks.
+func repairJSON(text string) []byte {
+	out := make([]byte, 0, len(text))
+	for i, inString := 0, false; i < len(text); i++ {
+		c, rest := text[i], text[i:]
+		switch {
+		case inString && c == '\\' && i+1 < len(text):
+			out = append(out, c, text[i+1])
+			i++
+		case inString && c < ' ':
+			out = append(out, ' ')
+		case c == '"':
+			inString = !inString
+			out = append(out, c)
+		case inString:
+			out = append(out, c)
+		case strings.HasPrefix(rest, "//"):
+			i += lengthUntil(rest, "\n") - 1
+		case strings.HasPrefix(rest, "/*"):
+			i += lengthUntil(rest, "*/") - 1
+		case strings.HasPrefix(rest, "<!--"):
+			i += len("<!--") - 1
+		case strings.HasPrefix(rest, "<![CDATA["):
+			i += len("<![CDATA[") - 1
+		case strings.HasPrefix(rest, "-->"), strings.HasPrefix(rest, "]]>"):
+			i += len("-->") - 1
+		case c == ';':
+		case c == '}' || c == ']':
+			out = append(bytes.TrimSuffix(bytes.TrimRight(out, " \t\r\n"), []byte(",")), c)
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// lengthUntil returns the length of a text up to the end of a mark, or of the whole text.
+func lengthUntil(text, mark string) int {
+	if i := strings.Index(text, mark); i >= 0 {
+		return i + len(mark)
+	}
+	return len(text)
 }
 
 func (d *descriptions) addLinkedData(v any, depth int) {

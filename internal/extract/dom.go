@@ -88,8 +88,26 @@ type attributes []html.Attribute
 
 // get returns the value of an attribute, or an empty string.
 func (a attributes) get(key string) string {
+	value, _ := a.lookup(key)
+	return value
+}
+
+func (a attributes) lookup(key string) (value string, found bool) {
 	for i := range a {
 		if a[i].Key == key && a[i].Namespace == "" {
+			return a[i].Val, true
+		}
+	}
+	return "", false
+}
+
+// href returns the target of a link, also of one in a drawing (SVG 1.1 §17.1).
+func (a attributes) href() string {
+	if href, found := a.lookup("href"); found {
+		return href
+	}
+	for i := range a {
+		if a[i].Key == "xlink:href" || a[i].Key == "href" && a[i].Namespace == "xlink" {
 			return a[i].Val
 		}
 	}

@@ -124,6 +124,10 @@ func TestHTMLLinks(t *testing.T) {
 			`<a href=a><base target=_top><base href="//example.net/x/"><base href="/y/"><a href=b>`,
 			[]string{"https://example.net/x/a", "https://example.net/x/b"},
 		},
+		"an empty base is the first": {`<base href=""><base href="/wrong/"><a href=a>`, []string{"https://example.org/dir/a"}},
+		"links of drawings": {
+			`<svg><a xlink:href="/x"><text>x</text></a><a href=/y xlink:href="/no"></a></svg>`, []string{"https://example.org/x", "https://example.org/y"},
+		},
 		"base that is no URL of ours": {
 			`<base href="data:,x"><a href=a>`, []string{"https://example.org/dir/a"},
 		},
@@ -211,7 +215,11 @@ func TestHTMLTitle(t *testing.T) {
 
 	t.Run("drawing's title is not the page's", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, "b", mustHTML(t, "<body><svg><title>a</title></svg><title>b</title>", extract.Limits{}).Title)
+		forBothReaders(t, func(t *testing.T, limits extract.Limits) {
+			t.Helper()
+			require.Equal(t, "b", mustHTML(t, "<body><svg><title>a</title></svg><title>b</title>", limits).Title)
+			require.Equal(t, "c", mustHTML(t, "<meta property=og:title content=c><body><svg><title>a</title></svg>", limits).Title)
+		})
 	})
 	t.Run("cut between runes", func(t *testing.T) {
 		t.Parallel()

@@ -160,13 +160,17 @@ func TestHTMLDescription(t *testing.T) {
 	forBothReaders(t, func(t *testing.T, limits extract.Limits) {
 		t.Helper()
 		for head, want := range map[string]string{
-			`<meta name=description content="  a   b ">`:                                                      "a b",
-			`<meta property="og:description" content=og><meta name=Description content=meta>`:                 "meta",
-			`<meta name="twitter:description" content=t><meta property="og:description" content=og>`:          "og",
-			`<script type="application/ld+json">{"@type":"Article","description":"linked"}</script>`:          "linked",
-			`<script type="application/ld+json">{"description":"broken"</script>`:                             "",
-			`<script type="application/ld+json">{"@graph":[{"@type":"X"},{"description":"second"}]}</script>`: "second",
-			`<meta name=keywords content=k>`:                                                                  "",
+			`<meta name=description content="  a   b ">`:                                                                        "a b",
+			`<meta property="og:description" content=og><meta name=Description content=meta>`:                                   "meta",
+			`<meta name="twitter:description" content=t><meta property="og:description" content=og>`:                            "og",
+			`<script type="application/ld+json">{"@type":"Article","description":"linked"}</script>`:                            "linked",
+			`<script type="application/ld+json">{"description":"broken"</script>`:                                               "",
+			"<script type='application/ld+json'>/* c */ {\"description\":\"two\nlines // no \\\" comment;\", // c\n};</script>": `two lines // no " comment;`,
+			"<script type='application/ld+json'>//<![CDATA[\n[{\"description\":\"one\"},]\n//]]></script>":                      "one",
+			"<script type='application/ld+json'><!--\n{\"description\":\"one\"}\n--></script>":                                  "one",
+			"<script type='application/ld+json'><![CDATA[{\"description\":\"one\"}]]></script>":                                 "one",
+			`<script type="application/ld+json">{"@graph":[{"@type":"X"},{"description":"second"}]}</script>`:                   "second",
+			`<meta name=keywords content=k>`: "",
 		} {
 			require.Equal(t, want, mustHTML(t, head, limits).Description, head)
 		}

@@ -55,7 +55,8 @@ func (c *collector) tags(body []byte) int {
 			if c.text.hidden == atom.Template {
 				break // inert
 			}
-			inTitle = tag == atom.Title
+			c.inDrawing = c.inDrawing || tag == atom.Svg && kind == html.StartTagToken
+			inTitle = tag == atom.Title && !c.inDrawing // drawings have titles, too
 			attrs := tagAttributes(z, tag, more, c.images != nil)
 			if c.images != nil {
 				c.images.begin(tag, attrs)
@@ -127,7 +128,7 @@ func (c *collector) begin(tag atom.Atom, attrs attributes) {
 	c.blocks.open(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
 		c.endLink() // links do not nest
-		c.beginLink(attrs.get("href"))
+		c.beginLink(attrs.href())
 	}
 	if tag == atom.Img {
 		c.image(attrs.get("alt"))
@@ -138,6 +139,7 @@ func (c *collector) finish(tag atom.Atom) {
 	if c.text.hidden == tag {
 		c.text.hidden = 0
 	}
+	c.inDrawing = c.inDrawing && tag != atom.Svg
 	c.blocks.close(roleOf(tag, anyLink), len(c.text.text))
 	if tag == atom.A {
 		c.endLink()
@@ -160,7 +162,7 @@ func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attri
 		key, value, more = z.TagAttr()
 		switch string(key) {
 		case "alt", "content", "datetime", "height", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property",
-			"rel", "shadowrootmode", "sizes", "src", "srcset", "style", "type", "width":
+			"rel", "shadowrootmode", "sizes", "src", "srcset", "style", "type", "width", "xlink:href":
 		default:
 			if !images || !bytes.HasPrefix(key, []byte("data-")) {
 				continue

@@ -218,7 +218,7 @@ func (c *collector) addTree(node *html.Node) {
 		c.blocks.open(r, len(b.text))
 		switch {
 		case r == roleLink:
-			c.beginLink(attrs.get("href"))
+			c.beginLink(attrs.href())
 		case node.DataAtom == atom.Img:
 			c.image(attrs.get("alt"))
 		}
