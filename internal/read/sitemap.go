@@ -28,7 +28,7 @@ const sitemapPath = "/sitemap.xml"
 func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	var entries []announcement
 	var rejected int
-	kind, err := sitemap.Read(resp.Body, func(e sitemap.Entry) bool {
+	kind, err := sitemap.Read(resp.Body, resp.ContentType, func(e sitemap.Entry) bool {
 		for _, raw := range append([]string{e.Loc}, e.Alternates...) {
 			u, err := r.url.Resolve(raw)
 			switch {
@@ -73,14 +73,14 @@ const feedPriority = 1
 // recordFeed records the pages of a feed. Pages of its own domain come first, because they are
 // news.
 func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	announced, err := sitemap.ReadFeed(resp.Body)
+	announced, err := sitemap.ReadFeed(resp.Body, resp.ContentType, r.url)
 	if err != nil {
 		at.Error = "as a feed: " + err.Error()
 	}
 	var entries []announcement
 	for _, e := range announced {
-		if u, err := r.url.Resolve(e.Link); err == nil && r.canName(u) {
-			entries = append(entries, announcement{url: u, changed: dropFutureDate(e.Published, resp.EndedAt)})
+		if r.canName(e.Link) {
+			entries = append(entries, announcement{url: e.Link, changed: dropFutureDate(e.Published, resp.EndedAt)})
 		}
 	}
 	all := announcements{entries: entries, follow: decide.FollowAnnounced, complete: err == nil}
@@ -105,7 +105,7 @@ const (
 func (r *reading) readAnnounced(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	if resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml" {
 		// Many servers label a sitemap or a feed as HTML.
-		format, _ := sitemap.Read(resp.Body, func(sitemap.Entry) bool { return false })
+		format, _ := sitemap.Read(resp.Body, resp.ContentType, func(sitemap.Entry) bool { return false })
 		if format == sitemap.Unknown {
 			return r.readAsPage(ctx, at, resp, visit)
 		}

@@ -1,109 +1,242 @@
 package sitemap
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
-	"github.com/mmcdole/gofeed"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 )
 
 const (
 	// MaxFeedBytes caps a feed, and MaxFeedEntries caps its entries. Longer feeds are archives.
 	MaxFeedBytes   = 4 << 20
 	MaxFeedEntries = 1_000
-
-	// Limits on the structure of a feed. The parser takes memory and stack for each level and each
-	// attribute, and time for each piece of a text.
-	feedDepthMax      = 100
-	feedAttributesMax = 50
-	feedNamespacesMax = 100
-	feedPiecesMax     = 300_000
 )
+
+var errNoFeed = errors.New("the file is not a feed")
 
 // FeedEntry is an entry of a feed.
 type FeedEntry struct {
-	// Link is the URL of the entry's page as written. It may be relative to the feed's URL.
-	Link string
+	// Link is the URL of the entry's page.
+	Link urls.URL
 	// Published is the time of publication or of a later change; zero means unknown.
 	Published time.Time
 }
 
-// ReadFeed returns the entries of an RSS, Atom or JSON feed that have a page, in their order.
-func ReadFeed(body []byte) (entries []FeedEntry, err error) {
-	body = body[:min(len(body), MaxFeedBytes)]
-	if err := checkStructure(body); err != nil {
-		return nil, fmt.Errorf("read the feed: %w", err)
+// ReadFeed returns the entries of an RSS, Atom or JSON feed at a URL that have a page, in their
+// order. It returns them with an error if a part of the feed was not read.
+func ReadFeed(body []byte, contentType string, feed urls.URL) ([]FeedEntry, error) {
+	text := newText(bytes.NewReader(body[:min(len(body), MaxFeedBytes)]), contentType)
+	read := readXMLFeed
+	if head, _ := text.Peek(headBytes); bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) {
+		read = readJSONFeed
 	}
-	// The parser is third-party code and feeds are untrusted. A panic must not end the worker.
-	defer func() {
-		if p := recover(); p != nil {
-			entries, err = nil, fmt.Errorf("read the feed: its parser panicked: %v", p)
-		}
-	}()
-	feed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
+	entries, err := read(text, feed)
 	if err != nil {
-		return nil, fmt.Errorf("read the feed: %w", err)
+		err = fmt.Errorf("read the feed: %w", err)
 	}
-	for _, item := range feed.Items[:min(len(feed.Items), MaxFeedEntries)] {
-		n := FeedEntry{Link: item.Link}
-		if item.PublishedParsed != nil {
-			n.Published = item.PublishedParsed.UTC()
+	return entries, err
+}
+
+// jsonFeed is a JSON Feed (jsonfeed.org, version 1.1).
+type jsonFeed struct {
+	Version string `json:"version"`
+	Items   []struct {
+		ID        any    `json:"id"`
+		URL       string `json:"url"`
+		Published string `json:"date_published"`
+		Modified  string `json:"date_modified"`
+	} `json:"items"`
+}
+
+func readJSONFeed(in *bufio.Reader, feed urls.URL) (entries []FeedEntry, err error) {
+	var read jsonFeed
+	if err := json.NewDecoder(in).Decode(&read); err != nil {
+		return nil, err
+	}
+	if !strings.Contains(read.Version, "jsonfeed.org") {
+		return nil, errNoFeed
+	}
+	for _, item := range read.Items[:min(len(read.Items), MaxFeedEntries)] {
+		if id, isText := item.ID.(string); item.URL == "" && isText && strings.Contains(id, "://") {
+			item.URL = id
 		}
-		if item.UpdatedParsed != nil && item.UpdatedParsed.After(n.Published) {
-			n.Published = item.UpdatedParsed.UTC()
-		}
-		if n.Link != "" {
-			entries = append(entries, n)
+		e := FeedEntry{Published: later(crawl.ParseDate(item.Published), crawl.ParseDate(item.Modified))}
+		if e.Link, err = feed.Resolve(item.URL); err == nil && item.URL != "" {
+			entries = append(entries, e)
 		}
 	}
 	return entries, nil
 }
 
-// checkStructure returns an error if a feed must not be parsed. The parser may read malformed
-// feeds.
-func checkStructure(body []byte) error {
-	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '{' {
-		if !json.Valid(trimmed) { // also bounds its depth
-			return errors.New("the feed is not JSON")
-		}
-		return nil
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	in := newTokens(bytes.NewReader(body))
-	depth, namespaces, pieces := 0, 0, 0
-	for {
-		token, err := in.next()
-		if errors.Is(err, errTokenTooLong) || errors.Is(err, errDuplicateEncoding) {
-			return err
+	return a
+}
+
+// feedReader reads RSS, RDF and Atom.
+type feedReader struct {
+	entries []FeedEntry
+	base    urls.URL // by xml:base outside of entries
+	isFeed  bool
+	depth   int // in the open entry; 0 is outside
+	entry   feedEntry
+	field   string // the open child of an entry
+	value   strings.Builder
+	isVoid  bool // the last start tag was a link that needs no end tag
+}
+
+// feedEntry is an open entry. Its links are those of the elements link and guid, and of Atom's link.
+type feedEntry struct {
+	base             urls.URL
+	link, guid, href string
+	published        time.Time
+	isPermalink      bool // of guid
+}
+
+func readXMLFeed(in *bufio.Reader, feed urls.URL) ([]FeedEntry, error) {
+	tokens, r := newTokens(in), &feedReader{base: feed}
+	for len(r.entries) < MaxFeedEntries {
+		token, err := tokens.next()
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		if token == nil {
-			return nil
+		if err != nil {
+			return r.entries, err
 		}
-		pieces++
 		switch t := token.(type) {
 		case xml.StartElement:
-			depth++
-			for _, a := range t.Attr {
-				if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" {
-					namespaces++
-				}
+			if !r.isFeed && roots[t.Name.Local] != Feed {
+				return nil, errNoFeed
 			}
-			if len(t.Attr) > feedAttributesMax {
-				return fmt.Errorf("an element has %d attributes", len(t.Attr))
-			}
+			r.isFeed = true
+			r.start(t)
 		case xml.EndElement:
-			depth = max(depth-1, 0)
-		}
-		switch {
-		case depth > feedDepthMax:
-			return fmt.Errorf("the feed is nested more than %d elements deep", feedDepthMax)
-		case namespaces > feedNamespacesMax:
-			return fmt.Errorf("the feed has more than %d namespaces", feedNamespacesMax)
-		case pieces > feedPiecesMax:
-			return fmt.Errorf("the feed has more than %d pieces", feedPiecesMax)
+			r.end(t.Name.Local)
+		case xml.CharData:
+			if r.field != "" {
+				r.value.Write(t[:min(len(t), valueBytesMax-r.value.Len())])
+			}
 		}
 	}
+	switch {
+	case !r.isFeed:
+		return nil, errNoFeed
+	case r.depth > 0: // the entry may be cut off
+		return r.entries, cmp.Or(tokens.broken, io.ErrUnexpectedEOF)
+	}
+	return r.entries, tokens.broken
+}
+
+func isEntry(name string) bool { return name == "item" || name == "entry" }
+
+func (r *feedReader) start(t xml.StartElement) {
+	name := t.Name.Local
+	r.store()
+	r.isVoid = false
+	base := attribute(t.Attr, "xml", "base")
+	switch {
+	case isEntry(name): // even inside of one that was not closed
+		r.finish()
+		r.depth, r.entry = 1, feedEntry{base: resolve(r.base, base)}
+		return
+	case r.depth == 0:
+		r.base = resolve(r.base, base)
+		return
+	}
+	if href := attribute(t.Attr, "", "href"); name == "link" && href != "" {
+		r.isVoid = true
+		rel := attribute(t.Attr, "", "rel")
+		if r.depth == 1 && r.entry.href == "" && (rel == "" || strings.EqualFold(rel, "alternate")) {
+			r.entry.href = resolve(resolve(r.entry.base, base), href).String()
+		}
+		return
+	}
+	r.depth++
+	if r.depth == 2 {
+		r.field = name
+		r.value.Reset()
+		if name == "guid" {
+			r.entry.isPermalink = !strings.EqualFold(attribute(t.Attr, "", "isPermaLink"), "false")
+		}
+	}
+}
+
+func (r *feedReader) end(name string) {
+	r.store()
+	switch {
+	case isEntry(name):
+		r.finish()
+	case r.isVoid && name == "link":
+		r.isVoid = false
+	case r.depth > 1:
+		r.depth--
+	}
+}
+
+// store keeps the value of the open field.
+func (r *feedReader) store() {
+	value := strings.TrimSpace(r.value.String())
+	switch r.field {
+	case "link":
+		setFirst(&r.entry.link, value)
+	case "guid":
+		setFirst(&r.entry.guid, value)
+	case "pubDate", "date", "published", "issued", "updated", "modified":
+		r.entry.published = later(r.entry.published, crawl.ParseDate(value))
+	}
+	r.field = ""
+}
+
+func setFirst(to *string, value string) {
+	if *to == "" {
+		*to = value
+	}
+}
+
+// finish ends the open entry.
+func (r *feedReader) finish() {
+	r.store()
+	if r.depth == 0 {
+		return
+	}
+	r.depth = 0
+	e := r.entry
+	if !e.isPermalink || !strings.Contains(e.guid, "://") {
+		e.guid = ""
+	}
+	for _, link := range []string{e.link, e.href, e.guid} {
+		if to, err := e.base.Resolve(link); link != "" && err == nil {
+			r.entries = append(r.entries, FeedEntry{Link: to, Published: e.published})
+			return
+		}
+	}
+}
+
+// resolve returns the URL of a reference, or the base if it is empty or invalid.
+func resolve(base urls.URL, ref string) urls.URL {
+	if to, err := base.Resolve(ref); ref != "" && err == nil {
+		return to
+	}
+	return base
+}
+
+func attribute(attrs []xml.Attr, space, name string) string {
+	for _, a := range attrs {
+		if a.Name.Space == space && a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package sitemap
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/xml"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/net/html/charset"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -60,9 +59,10 @@ type Entry struct {
 	Alternates []string
 }
 
-// Read calls yield for each entry of a file until yield returns false. It returns an error if the
-// file is not a sitemap, or if the rest of the file after the yielded entries was not read.
-func Read(body []byte, yield func(Entry) bool) (Format, error) {
+// Read calls yield for each entry of a file until yield returns false. contentType is the header
+// Content-Type, or empty. Read returns an error if the file is not a sitemap, or if a part of it was
+// not read.
+func Read(body []byte, contentType string, yield func(Entry) bool) (Format, error) {
 	var in io.Reader = bytes.NewReader(body)
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(in)
@@ -72,18 +72,18 @@ func Read(body []byte, yield func(Entry) bool) (Format, error) {
 		in = unpacked
 	}
 	bytesLeft := &io.LimitedReader{R: in, N: MaxBytes}
-	r := bufio.NewReaderSize(bytesLeft, 64<<10)
+	r := newText(bytesLeft, contentType)
 	entries := 0
 	limited := func(e Entry) bool {
 		entries++
 		return entries <= MaxEntries && yield(e)
 	}
-	head, err := r.Peek(512)
+	head, err := r.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Unknown, fmt.Errorf("decompress the file: %w", err)
 	}
 	kind := URLs
-	begin := strings.TrimSpace(strings.TrimPrefix(string(head), byteOrderMark))
+	begin := strings.TrimSpace(string(head))
 	if strings.HasPrefix(begin, "http://") || strings.HasPrefix(begin, "https://") {
 		err = readText(r, limited)
 	} else {
@@ -104,8 +104,9 @@ const byteOrderMark = "\ufeff"
 func readText(r io.Reader, yield func(Entry) bool) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, valueBytesMax)
+	lines.Split(splitLine)
 	for lines.Scan() {
-		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), byteOrderMark))
+		line := strings.TrimSpace(lines.Text())
 		if line != "" && !yield(Entry{Loc: line, Priority: priorityDefault}) {
 			return nil
 		}
@@ -114,6 +115,17 @@ func readText(r io.Reader, yield func(Entry) bool) error {
 		return fmt.Errorf("read the file: %w", err)
 	}
 	return nil
+}
+
+// splitLine is bufio.ScanLines for lines that end in a line feed, a carriage return or both.
+func splitLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexAny(data, "\r\n"); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }
 
 // reader reads an XML file. It considers the names and depths of elements, but not their
@@ -137,7 +149,7 @@ const (
 	extensionDepth
 )
 
-func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
+func readXML(in *bufio.Reader, yield func(Entry) bool) (Format, error) {
 	tokens, r := newTokens(in), &reader{yield: yield}
 	for !r.done {
 		token, err := tokens.next()
@@ -145,12 +157,15 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 			err = io.ErrUnexpectedEOF
 		}
 		switch {
-		case err != nil && r.kind == Unknown:
+		case r.kind == Unknown && (err != nil || tokens.broken != nil):
 			return Unknown, errNoSitemap
-		case errors.Is(err, io.EOF):
-			return r.kind, nil
+		case err != nil && !errors.Is(err, io.EOF):
+			tokens.broken = cmp.Or(tokens.broken, err)
+			r.done = true
+			continue
 		case err != nil:
-			return r.kind, fmt.Errorf("read the XML: %w", err)
+			r.done = true
+			continue
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -158,7 +173,7 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 				return r.kind, err
 			}
 		case xml.EndElement:
-			r.end()
+			r.end(t.Name.Local)
 		case xml.CharData:
 			if r.store != nil { // a cut value is too long for a URL
 				r.value.Write(t[:min(len(t), valueBytesMax-r.value.Len())])
@@ -168,12 +183,25 @@ func readXML(in io.Reader, yield func(Entry) bool) (Format, error) {
 			return Feed, nil
 		}
 	}
+	if tokens.broken != nil {
+		return r.kind, fmt.Errorf("read the XML: %w", tokens.broken)
+	}
 	return r.kind, nil
 }
 
 func (r *reader) start(t xml.StartElement) error {
+	r.storeValue()
+	switch {
+	case t.Name.Local == "link": // has no content; some are not closed
+		if r.depth == entryDepth {
+			r.alternate(t.Attr)
+		}
+		return nil
+	case t.Name.Local == entryOf[r.kind]: // even inside of one that was not closed
+		r.finish()
+		r.depth = rootDepth
+	}
 	r.depth++
-	r.store = nil
 	switch {
 	case r.depth == rootDepth:
 		kind, known := roots[t.Name.Local]
@@ -183,8 +211,6 @@ func (r *reader) start(t xml.StartElement) error {
 		r.kind = kind
 	case r.depth == entryDepth:
 		r.entry = Entry{Priority: priorityDefault}
-	case r.depth == fieldDepth && t.Name.Local == "link":
-		r.alternate(t.Attr)
 	case r.depth == fieldDepth:
 		r.store = fields[t.Name.Local]
 	case r.depth == extensionDepth && t.Name.Local == "publication_date":
@@ -196,6 +222,9 @@ func (r *reader) start(t xml.StartElement) error {
 
 // roots maps the first element of a file to its format.
 var roots = map[string]Format{"urlset": URLs, "sitemapindex": Index, "rss": Feed, "feed": Feed, "RDF": Feed}
+
+// entryOf maps a format to the element of an entry.
+var entryOf = map[Format]string{URLs: "url", Index: "sitemap"}
 
 var fields = map[string]func(*Entry, string){
 	"loc": func(e *Entry, text string) {
@@ -235,67 +264,31 @@ func (r *reader) alternate(attrs []xml.Attr) {
 	}
 }
 
-func (r *reader) end() {
-	if r.store != nil {
-		r.store(&r.entry, strings.TrimSpace(r.value.String()))
-		r.store = nil
+func (r *reader) end(name string) {
+	r.storeValue()
+	switch {
+	case name == "link":
+		return
+	case name == entryOf[r.kind]:
+		r.depth = entryDepth
 	}
-	if r.depth == entryDepth && r.entry.Loc != "" {
-		r.done = !r.yield(r.entry)
+	if r.depth == entryDepth {
+		r.finish()
 	}
 	r.depth = max(r.depth-1, 0)
 }
 
-// tokenBytesMax caps an element's start tag, a text or a comment. The decoder holds each as a
-// whole, and a tag of only attributes takes fifty times its size in memory.
-const tokenBytesMax = 256 << 10
-
-var (
-	errTokenTooLong      = errors.New("a tag or a text is too long")
-	errDuplicateEncoding = errors.New("the XML declares its encoding twice")
-)
-
-// tokens reads untrusted XML token by token, without matching start and end tags.
-type tokens struct {
-	decoder *xml.Decoder
-	in      *bufio.Reader
-	left    int
-	decoded bool
-}
-
-func newTokens(in io.Reader) *tokens {
-	t := &tokens{in: bufio.NewReader(in)}
-	t.decoder = xml.NewDecoder(t)
-	t.decoder.Strict = false // "&" in a URL is a common mistake
-	t.decoder.CharsetReader = func(label string, _ io.Reader) (io.Reader, error) {
-		// Repeated declarations would each take another buffer and call.
-		if t.decoded {
-			return nil, errDuplicateEncoding
-		}
-		t.decoded = true
-		decoded, err := charset.NewReaderLabel(label, t.in)
-		if err != nil {
-			return nil, err
-		}
-		t.in = bufio.NewReader(decoded)
-		return t, nil
+func (r *reader) storeValue() {
+	if r.store != nil {
+		r.store(&r.entry, strings.TrimSpace(r.value.String()))
+		r.store = nil
 	}
-	return t
 }
 
-// next returns the next token. It is valid until the following call.
-func (t *tokens) next() (xml.Token, error) {
-	t.left = tokenBytesMax
-	return t.decoder.RawToken()
-}
-
-// ReadByte implements io.ByteReader, so that the decoder reads no more than it needs.
-func (t *tokens) ReadByte() (byte, error) {
-	if t.left--; t.left < 0 {
-		return 0, errTokenTooLong
+// finish yields the entry, if it has a URL.
+func (r *reader) finish() {
+	if r.entry.Loc != "" && !r.done {
+		r.done = !r.yield(r.entry)
 	}
-	return t.in.ReadByte()
+	r.entry = Entry{}
 }
-
-// Read implements io.Reader for the decoder, which never calls it.
-func (t *tokens) Read(p []byte) (int, error) { return t.in.Read(p) }

@@ -225,7 +225,7 @@ func (l *seedLoad) readSitemap(ctx context.Context, in seedInput, file *seedfile
 		return wiring.Usagef("seed file: %w", err)
 	}
 	var found []string
-	kind, err := sitemap.Read(body, func(entry sitemap.Entry) bool {
+	kind, err := sitemap.Read(body, "", func(entry sitemap.Entry) bool {
 		found = append(found, entry.Loc)
 		return true
 	})
