@@ -247,7 +247,9 @@ func (a *Activities) startDomains(ctx context.Context, domains []string, run cra
 		group.Go(func() error {
 			if err := a.starter.StartDomain(ctx, d, run.Name, *run.Settings.PagesPerActivity); err != nil {
 				failed.Add(1)
-				warn(ctx, "could not start a domain; retrying in a minute", "domain", d, "error", err)
+				if ctx.Err() == nil { // else another attempt starts it
+					warn(ctx, "could not start a domain; retrying in a minute", "domain", d, "error", err)
+				}
 			}
 			return nil
 		})

@@ -84,7 +84,7 @@ func TestOrdinarySitesWithBrokenPages(t *testing.T) {
 				form.Long(t)
 			}
 			b := bundles[name]
-			b.acts = b.worker(t, options{limits: fetch.Config{FirstByteTimeout: 200 * time.Millisecond, TotalTimeout: 5 * time.Second}})
+			b.acts = b.worker(t, options{limits: fetch.Config{FirstByteTimeout: 2 * time.Second, TotalTimeout: 5 * time.Second}})
 			targets := []string{"/"}
 			for n := range tc.pages {
 				targets = append(targets, fmt.Sprintf("/p/%d", n+1))

@@ -33,7 +33,7 @@ func TestCrawl(t *testing.T) {
 		r := h.Execute(s.crawl(s.Seeds()[0], file, "-", "--json", "--run", "small-web")...)
 		require.Zero(t, r.Code, r.Stderr)
 		output.ContainsOnSameLine(t, r.Stderr, file+":3 skipped: not a URL or host name")
-		require.Equal(t, 1, strings.Count(r.Stderr, "\n"), r.Stderr)
+		require.Equal(t, 1, strings.Count(r.Said(), "\n"), r.Stderr)
 		all := output.Lines[seed.Event](t, r.Stdout)
 		require.Equal(t, "started", all[0].Event)
 		require.Contains(t, r.Stdout, `"seeds":3`)
@@ -104,7 +104,7 @@ func TestCrawl(t *testing.T) {
 		require.Zero(t, r.Code, r.Stderr)
 		require.Equal(t, "Stopping after the requests in flight.\n"+
 			"Stopped. All data is kept. To resume the run:\n  mosey crawl --run timed --data-dir "+h.dir+
-			" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
+			" "+strings.Join(s.flags(), " ")+"\n", r.Said())
 		output.ContainsOnSameLine(t, r.Stdout, "Run timed is stopped (when --for was over) after ")
 		output.ContainsOnSameLine(t, r.Stdout, "  1 page left")
 	})
@@ -139,7 +139,7 @@ func TestCrawl(t *testing.T) {
 		r := c.Stop()
 		require.Zero(t, r.Code, r.Stderr)
 		require.Equal(t, "Stopping after the requests in flight.\n"+
-			"Stopped. All data is kept. To resume the run:\n  mosey crawl --run busy --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n", r.Stderr)
+			"Stopped. All data is kept. To resume the run:\n  mosey crawl --run busy --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n", r.Said())
 	})
 
 	t.Run("OfARunThatIsNotThereNeedsSeeds", func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestEmbedded(t *testing.T) {
 
 	r := c.Stop()
 	require.Zero(t, r.Code, r.Stderr)
-	require.NotContains(t, r.Stderr, "level=")
+	require.NotContains(t, r.Said(), "level=")
 	require.Contains(t, r.Stderr, "To resume the run:\n  mosey crawl --run default --data-dir "+h.dir+" "+strings.Join(s.flags(), " ")+"\n")
 	require.NoFileExists(t, h.dir+"/stack.json")
 	_, err := os.Stat(h.dir + "/temporal/temporal.log")

@@ -74,8 +74,8 @@ func TestFullDisk(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Stderr, notice)
 		// Once a minute. A poll that Temporal has left without an answer for that long is
 		// the SDK's to tell, and a wake-up that was, the worker's.
-		told := strings.Count(r.Stderr, notice) + strings.Count(r.Stderr, `msg="Failed to poll`) +
-			strings.Count(r.Stderr, `msg="could not wake a dispatcher`)
-		require.Equal(t, told, strings.Count(r.Stderr, "level="), r.Stderr)
+		told := strings.Count(r.Said(), notice) + strings.Count(r.Said(), `msg="Failed to poll`) +
+			strings.Count(r.Said(), `msg="could not wake a dispatcher`)
+		require.Equal(t, told, strings.Count(r.Said(), "level="), r.Stderr)
 	})
 }

@@ -39,6 +39,6 @@ func TestErrorOfItsOwnTemporal(t *testing.T) {
 		return err == nil && strings.Count(string(content), "level=ERROR") > 20
 	}, patience, 50*time.Millisecond)
 	r := c.Stop()
-	require.Equal(t, 1, strings.Count(r.Stderr, "level="), r.Stderr)
+	require.Equal(t, 1, strings.Count(r.Said(), "level="), r.Stderr)
 	output.ContainsOnSameLine(t, r.Stderr, "level=ERROR", told, "server=Temporal", "file is not a database (26)", "file="+log)
 }

@@ -64,7 +64,7 @@ func (b browser) do(method, path string, form url.Values, header http.Header) (s
 func (b browser) post(path string, pairs ...string) string {
 	b.t.Helper()
 	status, body := b.try(path, nil, pairs...)
-	for strings.Contains(body, "being counted") || strings.Contains(body, "for the first time takes long") {
+	for isLate(body) {
 		time.Sleep(100 * time.Millisecond)
 		status, body, _ = b.do(http.MethodGet, path, nil, nil)
 	}

@@ -125,7 +125,10 @@ func TestServeWithoutTemporal(t *testing.T) {
 		form.Add("domain", "many-"+strconv.Itoa(n)+".example")
 	}
 	began := time.Now()
-	status, body, _ := b.do(http.MethodPost, "/domains", form, nil)
+	status, body, at := b.do(http.MethodPost, "/domains", form, nil)
+	if isLate(body) {
+		status, body = b.get(at)
+	}
 	require.Equal(t, http.StatusOK, status, body)
 	require.Less(t, time.Since(began), 30*time.Second)
 

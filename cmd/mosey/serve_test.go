@@ -47,12 +47,16 @@ func (s shownPages) get(path string) (status int, body string) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		status, body = s.once(path)
-		late := strings.Contains(body, "took too long") || strings.Contains(body, "being counted") ||
-			strings.Contains(body, "for the first time takes long")
-		if !late || time.Now().After(end) {
+		if !isLate(body) || time.Now().After(end) {
 			return status, body
 		}
 	}
+}
+
+// isLate reports whether a page says that a busy machine has no answer yet.
+func isLate(body string) bool {
+	return strings.Contains(body, "took too long") || strings.Contains(body, "being counted") ||
+		strings.Contains(body, "for the first time takes long")
 }
 
 func (s shownPages) once(path string) (status int, body string) {

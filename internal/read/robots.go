@@ -218,7 +218,8 @@ func namedSitemaps(file urls.URL, raw []string) []string {
 		if err != nil || u.Domain() != file.Domain() {
 			u, err = file.Resolve(s)
 		}
-		if err == nil && len(kept) < sitemapsMax {
+		isName := strings.ContainsAny(s, "./") // not a word
+		if err == nil && isName && len(kept) < sitemapsMax {
 			kept = append(kept, u.String())
 		}
 	}

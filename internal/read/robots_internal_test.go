@@ -17,6 +17,6 @@ func TestNamedSitemaps(t *testing.T) {
 		"https://other.test/map.xml", "https://www.abs.test:8443/map.xml", "https://www.abs.test:8443/maps/1.xml",
 		"https://www.abs.test/map.xml", "https://abs.test/map.xml", "https://cdn.test/map.xml",
 	}, namedSitemaps(file, []string{
-		"https://other.test/map.xml", "/map.xml", "maps/1.xml", "www.abs.test/map.xml", "abs.test/map.xml", "//cdn.test/map.xml", "ftp://a/", "http://",
+		"https://other.test/map.xml", "/map.xml", "maps/1.xml", "www.abs.test/map.xml", "abs.test/map.xml", "//cdn.test/map.xml", "ftp://a/", "http://", "nonsense",
 	}))
 }
