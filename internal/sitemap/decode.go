@@ -33,9 +33,9 @@ var (
 	encodingOf  = regexp.MustCompile(`^\s*<\?xml\s[^>]*\bencoding\s*=\s*["']([\w.:-]+)["']`)
 )
 
-// newText returns a file in UTF-8, without its byte order mark and XML declaration. The mark decides
-// about the encoding, else the Content-Type header, else the declaration. Invalid bytes become
-// U+FFFD, and characters that XML 1.0 §2.2 forbids become spaces.
+// newText returns a file in UTF-8, without its byte order mark and XML declaration. The mark
+// decides about the encoding, else the Content-Type header, else the declaration. Invalid bytes
+// become U+FFFD, and characters that XML 1.0 §2.2 forbids become spaces.
 func newText(in io.Reader, contentType string) *bufio.Reader {
 	r := bufio.NewReader(in)
 	head, _ := r.Peek(headBytes) // the next read returns the error, too
@@ -91,8 +91,8 @@ func allowed(r rune) rune {
 	return r
 }
 
-// tokens reads untrusted XML token by token, without matching start and end tags. It goes on after a
-// malformed place with the next tag.
+// tokens reads untrusted XML token by token, without matching start and end tags. After a malformed
+// place it continues with the next tag.
 type tokens struct {
 	decoder  *xml.Decoder
 	in       *bufio.Reader

@@ -97,7 +97,7 @@ type feedReader struct {
 	isVoid  bool // the last start tag was a link that needs no end tag
 }
 
-// feedEntry is an open entry. Its links are those of the elements link and guid, and of Atom's link.
+// feedEntry is an open entry, with the links of the elements link and guid, and of Atom's link.
 type feedEntry struct {
 	base             urls.URL
 	link, guid, href string

@@ -60,8 +60,8 @@ type Entry struct {
 }
 
 // Read calls yield for each entry of a file until yield returns false. contentType is the header
-// Content-Type, or empty. Read returns an error if the file is not a sitemap, or if a part of it was
-// not read.
+// Content-Type, or empty. Read returns an error if the file is not a sitemap, or if a part of it
+// was not read.
 func Read(body []byte, contentType string, yield func(Entry) bool) (Format, error) {
 	var in io.Reader = bytes.NewReader(body)
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -191,13 +191,13 @@ func readXML(in *bufio.Reader, yield func(Entry) bool) (Format, error) {
 
 func (r *reader) start(t xml.StartElement) error {
 	r.storeValue()
-	switch {
-	case t.Name.Local == "link": // has no content; some are not closed
+	switch t.Name.Local {
+	case "link": // has no content; some are not closed
 		if r.depth == entryDepth {
 			r.alternate(t.Attr)
 		}
 		return nil
-	case t.Name.Local == entryOf[r.kind]: // even inside of one that was not closed
+	case entryOf[r.kind]: // even inside of one that was not closed
 		r.finish()
 		r.depth = rootDepth
 	}
@@ -266,10 +266,10 @@ func (r *reader) alternate(attrs []xml.Attr) {
 
 func (r *reader) end(name string) {
 	r.storeValue()
-	switch {
-	case name == "link":
+	switch name {
+	case "link":
 		return
-	case name == entryOf[r.kind]:
+	case entryOf[r.kind]:
 		r.depth = entryDepth
 	}
 	if r.depth == entryDepth {
