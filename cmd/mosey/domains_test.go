@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/output"
@@ -27,6 +28,8 @@ func TestDomains(t *testing.T) {
 		none := r.Execute("domains", "--status", "unreachable")
 		require.Zero(t, none.Code)
 		require.Equal(t, "No matching domains.\n", none.Stderr)
+		r.fetched(crawl.Attempt{Page: &crawl.PageUpdate{Signals: &crawl.Signals{}, Visit: &crawl.VisitUpdate{}}})
+		output.ContainsOnSameLine(t, r.Print("domains"), aDomain, "active", " 1 ", " - ", " 20") // before the first count
 		r.Print("rank") // which counts them
 		output.ContainsOnSameLine(t, r.Print("domains", "--sort", "found"), aDomain, " 1 ")
 	})

@@ -101,8 +101,8 @@ type execution struct {
 	Stdout, Stderr string
 }
 
-// Said is what the command says on standard error, without the lines of a machine that is too busy:
-// of a request that timed out and will be made again, or of a workflow that did not run for a second.
+// Said returns standard error without the lines of a busy machine: a request to a server timed out
+// and is retried, or a workflow did not run for a second.
 func (r execution) Said() string {
 	var said strings.Builder
 	for line := range strings.Lines(r.Stderr) {

@@ -249,7 +249,15 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 }
 
 const domainList = `-- name: DomainList :many
-SELECT d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at FROM domains AS d
+SELECT
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at,
+    (SELECT coalesce(sum(x.success), 0)::bigint FROM run_domains AS x WHERE x.domain = d.domain) AS crawled,
+    (
+        SELECT c.completed_at FROM page_crawls AS c
+        WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
+        ORDER BY c.completed_at DESC LIMIT 1
+    ) AS last
+FROM domains AS d
 WHERE
     ($1::text IS NULL OR d.status = $1::text::domain_status)
     AND ($2::text IS NULL OR d.source = $2::text)
@@ -292,8 +300,15 @@ type DomainListParams struct {
 	Max      int32
 }
 
-// Lists domains for mosey domains, with the totals of the last count.
-func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domain, error) {
+type DomainListRow struct {
+	Domain  Domain
+	Crawled int64
+	Last    *time.Time
+}
+
+// Lists domains for mosey domains, with the totals of the last count, and with the pages and the last
+// request until now.
+func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]DomainListRow, error) {
 	rows, err := q.db.Query(ctx, domainList,
 		arg.Status,
 		arg.Source,
@@ -309,43 +324,45 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Domain
+	var items []DomainListRow
 	for rows.Next() {
-		var i Domain
+		var i DomainListRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.Domain,
-			&i.Status,
-			&i.StatusReason,
-			&i.PriorityScore,
-			&i.PriorityComputedAt,
-			&i.NextCrawlAfter,
-			&i.OpensAt,
-			&i.ClaimedBy,
-			&i.ClaimExpiresAt,
-			&i.LastCrawlRunID,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.RefusedIp,
-			&i.RefusedSince,
-			&i.Schemeless,
-			&i.Source,
-			&i.SeedRank,
-			&i.PagesCrawled,
-			&i.PagesDiscovered,
-			&i.ImagesFound,
-			&i.ImagesStored,
-			&i.Bytes,
-			&i.ErrorRate,
-			&i.YieldRate,
-			&i.AvgResponseMs,
-			&i.AvgPageBytes,
-			&i.FirstCrawledAt,
-			&i.LastCrawledAt,
-			&i.CountedAt,
-			&i.Version,
-			&i.Recrawl,
-			&i.PlannedAt,
+			&i.Domain.ID,
+			&i.Domain.Domain,
+			&i.Domain.Status,
+			&i.Domain.StatusReason,
+			&i.Domain.PriorityScore,
+			&i.Domain.PriorityComputedAt,
+			&i.Domain.NextCrawlAfter,
+			&i.Domain.OpensAt,
+			&i.Domain.ClaimedBy,
+			&i.Domain.ClaimExpiresAt,
+			&i.Domain.LastCrawlRunID,
+			&i.Domain.CreatedAt,
+			&i.Domain.UpdatedAt,
+			&i.Domain.RefusedIp,
+			&i.Domain.RefusedSince,
+			&i.Domain.Schemeless,
+			&i.Domain.Source,
+			&i.Domain.SeedRank,
+			&i.Domain.PagesCrawled,
+			&i.Domain.PagesDiscovered,
+			&i.Domain.ImagesFound,
+			&i.Domain.ImagesStored,
+			&i.Domain.Bytes,
+			&i.Domain.ErrorRate,
+			&i.Domain.YieldRate,
+			&i.Domain.AvgResponseMs,
+			&i.Domain.AvgPageBytes,
+			&i.Domain.FirstCrawledAt,
+			&i.Domain.LastCrawledAt,
+			&i.Domain.CountedAt,
+			&i.Domain.Version,
+			&i.Domain.Recrawl,
+			&i.Domain.PlannedAt,
+			&i.Crawled,
+			&i.Last,
 		); err != nil {
 			return nil, err
 		}

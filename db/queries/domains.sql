@@ -170,9 +170,18 @@ SELECT domains_wake(attempts_requeue(ARRAY[@domain::text], ARRAY(
         AND (SELECT r.status FROM crawl_runs AS r WHERE r.id = c.run_id) = 'running'
 )));
 
--- Lists domains for mosey domains, with the totals of the last count.
+-- Lists domains for mosey domains, with the totals of the last count, and with the pages and the last
+-- request until now.
 -- name: DomainList :many
-SELECT d.* FROM domains AS d
+SELECT
+    sqlc.embed(d),
+    (SELECT coalesce(sum(x.success), 0)::bigint FROM run_domains AS x WHERE x.domain = d.domain) AS crawled,
+    (
+        SELECT c.completed_at FROM page_crawls AS c
+        WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
+        ORDER BY c.completed_at DESC LIMIT 1
+    ) AS last
+FROM domains AS d
 WHERE
     (sqlc.narg('status')::text IS NULL OR d.status = sqlc.narg('status')::text::domain_status)
     AND (sqlc.narg('source')::text IS NULL OR d.source = sqlc.narg('source')::text)

@@ -81,15 +81,18 @@ func printListing(e *command.Env, all []report.DomainListing) error {
 	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tRECENT ERRORS\tRESPONSE TIME\tLAST CRAWLED\tREASON")
 	for _, d := range all {
-		rank, errs, response := "-", "-", "-"
+		rank, found, errs, response := "-", "-", "-", "-"
+		if !d.CountedAt.IsZero() {
+			found = strconv.FormatInt(d.Discovered, 10)
+		}
 		if d.Rank > 0 {
 			rank = strconv.Itoa(d.Rank)
 		}
 		if d.ErrorRate != nil {
 			errs, response = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n",
-			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, d.Discovered, errs, response,
+		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n",
+			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, found, errs, response,
 			command.StampOrDash(d.Last), explain.OneLine(d.Reason))
 	}
 	return command.Flush(t)

@@ -113,12 +113,21 @@ if (hold) {
 
 // Charts are drawn by the server: those of this page are replaced while somebody looks at them.
 const redrawInterval = 15_000;
-async function redraw() {
-  if (document.hidden || document.querySelector(".chart :hover")) return;
-  const response = await fetch(location.href).catch(() => null); // the next one may come
-  if (!response?.ok) return;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const charts = [...document.querySelectorAll(".chart")], drawn = [...page.querySelectorAll(".chart")];
+function redraw() {
+  if (document.hidden || document.querySelector(".chart :hover")) return Promise.resolve();
+  return new Promise((done) => {
+    const request = new XMLHttpRequest(); // parses the page, which trusted types forbid to scripts
+    request.responseType = "document";
+    request.onloadend = () => {
+      if (request.status === 200) replaceCharts(request.response);
+      done(); // without a page the next one may come
+    };
+    request.open("GET", location.href);
+    request.send();
+  });
+}
+function replaceCharts(page) {
+  const charts = document.querySelectorAll(".chart"), drawn = [...page.querySelectorAll(".chart")];
   if (charts.length !== drawn.length) return;
   charts.forEach((chart, i) => {
     localize(drawn[i]);
