@@ -30,7 +30,7 @@ func TestDomains(t *testing.T) {
 		require.Equal(t, "No matching domains.\n", none.Stderr)
 		r.fetched(crawl.Attempt{Page: &crawl.PageUpdate{Signals: &crawl.Signals{}, Visit: &crawl.VisitUpdate{}}})
 		output.ContainsOnSameLine(t, r.Print("domains"), aDomain, "active", " 1 ", " - ", " 20") // before the first count
-		r.Print("rank") // which counts them
+		r.Print("rank")                                                                          // which counts them
 		output.ContainsOnSameLine(t, r.Print("domains", "--sort", "found"), aDomain, " 1 ")
 	})
 

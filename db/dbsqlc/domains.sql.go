@@ -306,7 +306,7 @@ type DomainListRow struct {
 	Last    *time.Time
 }
 
-// Lists domains for mosey domains, with the totals of the last count, and with the pages and the last
+// Lists domains for mosey domains, with the totals of the last count, and the pages and the last
 // request until now.
 func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]DomainListRow, error) {
 	rows, err := q.db.Query(ctx, domainList,

@@ -170,7 +170,7 @@ SELECT domains_wake(attempts_requeue(ARRAY[@domain::text], ARRAY(
         AND (SELECT r.status FROM crawl_runs AS r WHERE r.id = c.run_id) = 'running'
 )));
 
--- Lists domains for mosey domains, with the totals of the last count, and with the pages and the last
+-- Lists domains for mosey domains, with the totals of the last count, and the pages and the last
 -- request until now.
 -- name: DomainList :many
 SELECT

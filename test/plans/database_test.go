@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/test/dbtest"
 )
@@ -69,6 +70,7 @@ func newDatabase(t testing.TB, pages, sites int) *database {
 		SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on; SET plan_cache_mode = auto;
 		SET maintenance_work_mem = '256MB'; SET work_mem = '64MB'; SET synchronous_commit = off;
 		SET session_replication_role = replica`)
+	d.exec(t, "SET plans.extractor = "+strconv.Itoa(crawl.ExtractorVersion))
 	d.exec(t, autovacuumOff)
 	d.exec(t, "UPDATE crawl_runs SET status = 'done', finished_at = now() WHERE id = 2; UPDATE crawl_runs SET pages_started = 1000, bytes = 0 WHERE id = 3")
 	d.fill(t, 0, fewPages, 0, fewSites)

@@ -75,7 +75,7 @@ SELECT
     CASE WHEN m.kind = 'page' AND m.o <> 1 THEN ARRAY['/section-N/page-N', '/section-' || m.o % 7 || '/page-N'] END,
     CASE WHEN m.outcome = 'success' THEN decode(md5(m.domain || m.o / (1 + (m.o % 11 = 10)::integer)), 'hex') END,
     CASE WHEN m.outcome = 'success' THEN m.id * 2654435761 END,
-    CASE WHEN m.outcome = 'success' THEN CASE WHEN m.o % 500 = 1 AND m.s % 100 = 8 THEN 1 ELSE 3 END END,
+    CASE WHEN m.outcome = 'success' THEN CASE WHEN m.o % 500 = 1 AND m.s % 100 = 8 THEN 1 ELSE current_setting('plans.extractor')::integer END END,
     CASE WHEN m.outcome = 'success' THEN true END, m.o % 61 = 12, CASE WHEN m.o % 71 = 13 THEN 'pattern' END,
     CASE WHEN m.outcome = 'success' AND m.o % 5 = 3 THEN '{"visits": 3, "changes": 1}'::jsonb END,
     CASE WHEN m.outcome = 'success' THEN m.at END, CASE WHEN m.outcome IN ('blocked_4xx', 'timeout') THEN m.at END, m.at
