@@ -164,13 +164,16 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	for _, r := range robots {
 		rep.Robots = append(rep.Robots, robotsReport(r))
 	}
+	var crawled int64 // until now, and not until the last count
 	for _, r := range runs {
+		crawled += r.Success
 		run, err := s.domainRun(r)
 		if err != nil {
 			return rep, err
 		}
 		rep.Runs = append(rep.Runs, run)
 	}
+	rep.Crawled = max(rep.Crawled, crawled)
 	return rep, nil
 }
 

@@ -133,13 +133,14 @@ func (l *live) rest(p report.Progress, perSecond float64, now time.Time) (pendin
 	}
 	settled := now.Sub(l.known[0].at) >= settledSpan && known-l.known[0].count <= known/settledDivisor
 	set := p.Settings.WithDefaults()
-	counted := p.Pending > 0 && p.Pending < report.FrontierBound && p.Deferred == 0
-	if !settled || !counted || perSecond <= 0 || *set.WhenDone != settings.WhenDoneEnd {
-		return 0, 0, false
-	}
 	pending = p.Pending
 	if limit := *set.MaxPages; limit >= 0 {
 		pending = min(pending, max(limit-p.PagesStarted, 1))
+	}
+	limited := pending < p.Pending && *set.MaxPagesPerDomain < 0 // by known pages
+	counted := p.Pending > 0 && p.Pending < report.FrontierBound && p.Deferred == 0
+	if !settled && !limited || !counted || perSecond <= 0 || *set.WhenDone != settings.WhenDoneEnd {
+		return 0, 0, false
 	}
 	return pending, time.Duration(float64(pending) / perSecond * float64(time.Second)), true
 }

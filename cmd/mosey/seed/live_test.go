@@ -58,6 +58,11 @@ func TestLive(t *testing.T) {
 		p.Deferred = 1
 		_, _, ok = rest(45, 40)
 		require.False(t, ok, "a deferred page comes later")
+
+		l, p.Deferred = live{}, 0
+		left, _, ok = rest(45, 400)
+		require.True(t, ok, "enough pages for the limit are known")
+		require.EqualValues(t, 15, left)
 	})
 
 	t.Run("DrawsABarAndAPlot", func(t *testing.T) {
