@@ -24,6 +24,9 @@ const (
 	fleetLatency = 250 * time.Millisecond
 	// fleetPatience bounds the wait until a limit holds and is used.
 	fleetPatience = 2 * time.Minute
+	// deathPatience bounds it after a kill: the worker may have held all activities, which Temporal
+	// gives to another one after a heartbeat's time-out of three minutes.
+	deathPatience = 3*time.Minute + fleetPatience
 	fleetRun      = "fleet"
 )
 
@@ -98,11 +101,11 @@ func TestFleetLimit(t *testing.T) {
 
 	// used waits until the rows say that the workers hold no more than the limit. From then on they
 	// must use all of it, and never exceed it.
-	used := func(what string, limit int) {
+	used := func(what string, limit int, patience time.Duration) {
 		t.Helper()
 		wait.Until(t, func() bool {
 			return queryInt(t, c.pool, "SELECT coalesce(sum(permits_held), 0) FROM workers WHERE stopped_at IS NULL AND permits_held_until > now()") <= limit
-		}, fleetPatience, 100*time.Millisecond, "%s: the workers hold more than %d", what, limit)
+		}, patience, 100*time.Millisecond, "%s: the workers hold more than %d", what, limit)
 		from := time.Since(epoch)
 		for {
 			now := time.Since(epoch)
@@ -111,11 +114,11 @@ func TestFleetLimit(t *testing.T) {
 			if n == limit && now-from > fleetSpan() {
 				return
 			}
-			require.Less(t, now-from, fleetPatience, "%s: at most %d of %d are in flight\n%s", what, n, limit, c.mosey(t, "workers"))
+			require.Less(t, now-from, patience, "%s: at most %d of %d are in flight\n%s", what, n, limit, c.mosey(t, "workers"))
 			<-time.After(200 * time.Millisecond)
 		}
 	}
-	used("three workers", 6)
+	used("three workers", 6, fleetPatience)
 	require.LessOrEqual(t, most(s.Log(), 0, time.Since(epoch)), 6, "from the beginning")
 	require.Contains(t, c.mosey(t, "status", fleetRun), "the limit of all workers is 6 in flight")
 	list := c.mosey(t, "workers")
@@ -124,16 +127,16 @@ func TestFleetLimit(t *testing.T) {
 
 	c.mosey(t, "workers", "--max-fetches", "3")
 	lowered := time.Since(epoch)
-	used("a lower limit", 3)
+	used("a lower limit", 3, fleetPatience)
 	c.mosey(t, "workers", "--max-fetches", "8")
 	require.LessOrEqual(t, most(s.Log(), lowered, time.Since(epoch)), 6, "while it is lowered no more begin")
-	used("a higher limit", 8)
+	used("a higher limit", 8, fleetPatience)
 
 	if !testing.Short() { // a killed worker's share is free after 50 seconds
 		victim, id := c.busiest(t, workers)
 		killed := time.Since(epoch)
 		victim.kill(t)
-		used("two workers, once the share of the third has ended", 8)
+		used("two workers, once the share of the third has ended", 8, deathPatience)
 		require.LessOrEqual(t, most(s.Log(), killed, time.Since(epoch)), 8)
 		require.Zero(t, queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE lost AND worker <> $1", id))
 		require.Positive(t, queryInt(t, c.pool, "SELECT count(*) FROM page_crawls WHERE worker = $1", id))
