@@ -108,7 +108,6 @@ func newTokens(in *bufio.Reader) *tokens {
 }
 
 func (t *tokens) restart() {
-	t.left = tokenBytesMax
 	t.decoder = xml.NewDecoder(t)
 	t.decoder.Strict = false // "&" in a URL is a common mistake
 	// the text is in UTF-8, whatever a second declaration says

@@ -159,11 +159,10 @@ func readXML(in *bufio.Reader, yield func(Entry) bool) (Format, error) {
 		switch {
 		case r.kind == Unknown && (err != nil || tokens.broken != nil):
 			return Unknown, errNoSitemap
-		case err != nil && !errors.Is(err, io.EOF):
-			tokens.broken = cmp.Or(tokens.broken, err)
-			r.done = true
-			continue
 		case err != nil:
+			if !errors.Is(err, io.EOF) {
+				tokens.broken = cmp.Or(tokens.broken, err)
+			}
 			r.done = true
 			continue
 		}

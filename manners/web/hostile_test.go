@@ -325,7 +325,7 @@ func TestRawAnswerEndsWithItsLastByte(t *testing.T) {
 	const d = 3 * time.Second
 	w := StartT(t, Options{Sites: []Site{{Host: "linger" + hostileDomain, Behaviour: linger{d}}}})
 	b := hostileBundle{Web: w, client: newClient(w), t: t}
-	require.Equal(t, "that is all", b.raw("linger", int64(len("that is all"))))
+	require.Equal(t, "that is all", b.raw("linger", 1<<10))
 	rec := b.ended("linger")
 	require.Less(t, rec.End-rec.Start, d)
 	require.Positive(t, rec.End-rec.Start)

@@ -185,7 +185,9 @@ func CurrentUser() string {
 	return name[:min(len(name), crawl.ControlByMax)]
 }
 
-const wakeTimeout = 5 * time.Second
+// WakeTimeout bounds a signal to Temporal: commands must work without it, and a busy Temporal takes
+// seconds.
+const WakeTimeout = 5 * time.Second
 
 // WakeDomain makes the dispatchers of a domain's runs check it now. It reports a failure; they find
 // out later by themselves.
@@ -204,7 +206,7 @@ func Notify(ctx context.Context, e *Env, recipient string, send func(context.Con
 }
 
 func notifyWithTimeout(ctx context.Context, send func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, WakeTimeout)
 	defer cancel()
 	return send(ctx)
 }

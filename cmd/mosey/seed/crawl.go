@@ -300,16 +300,12 @@ func awaitEnd(ctx context.Context, store *db.Store, name string, timeout time.Du
 	}
 }
 
-// signalTimeout bounds a signal to Temporal: Ctrl-C must work without it, and a busy Temporal takes
-// seconds.
-const signalTimeout = 5 * time.Second
-
 // endDispatcher wakes the CrawlWorkflow of an ended run and waits up to crawler.CloseTimeout for
 // its end. Otherwise it would seem to run until the next worker starts.
 func endDispatcher(c *crawler.Crawler, run string) {
 	ctx, cancel := context.WithTimeout(context.Background(), crawler.CloseTimeout)
 	defer cancel()
-	signal, cancelSignal := context.WithTimeout(ctx, signalTimeout)
+	signal, cancelSignal := context.WithTimeout(ctx, command.WakeTimeout)
 	defer cancelSignal()
 	id := crawl.CrawlWorkflowID(run)
 	err := c.Client.SignalWorkflow(signal, id, "", workflows.SignalWake, workflows.Wake{})
