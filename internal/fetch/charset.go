@@ -2,15 +2,36 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/wlynxg/chardet"
+	"github.com/wlynxg/chardet/consts"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 )
 
-// prescanBytes bounds the search for a charset. Some authors exceed HTML's 1,024 bytes.
-const prescanBytes = 4096
+const (
+	// prescanBytes bounds the search for a charset in a page whose head does not end before.
+	prescanBytes = 64 << 10
+	// minPrescanBytes are searched whatever they are: HTML standard, "determining the character encoding".
+	minPrescanBytes = 1024
+	// guessedBytes bounds the bytes of which a charset is guessed.
+	guessedBytes = 32 << 10
+	// minGuess is the confidence below which a guess is not used, of 1.
+	minGuess = 0.5
+)
+
+// guessable maps the detector's names, of charsets that it tells from the default, to those of the
+// Encoding standard. It takes Danish and German for Turkish, so Turkish is not among them.
+var guessable = map[string]string{
+	consts.Big5: "big5", consts.CP932: "shift_jis", consts.CP949: "euc-kr", consts.EucJp: "euc-jp", consts.EucKr: "euc-kr",
+	consts.GB2312: "gbk", consts.IBM866: "ibm866", consts.ISO2022JP: "iso-2022-jp", consts.ISO88595: "iso-8859-5",
+	consts.ISO88597: "iso-8859-7", consts.ISO88598: "iso-8859-8", consts.Koi8R: "koi8-r", consts.ShiftJis: "shift_jis",
+	consts.TIS620: "windows-874", consts.Windows1251: "windows-1251", consts.Windows1253: "windows-1253",
+	consts.Windows1255: "windows-1255",
+}
 
 // boms are the byte order marks, of the Encoding standard, section 6.
 var boms = []struct{ mark, name string }{
@@ -21,8 +42,8 @@ var boms = []struct{ mark, name string }{
 
 // ToUTF8 decodes a body to valid UTF-8, and returns the Encoding standard's name of its charset.
 // The byte order mark decides, else the Content-Type header, else, in HTML and XML, a meta element
-// or the XML declaration. The default is UTF-8 for valid UTF-8, else windows-1252. Unknown names
-// are ignored.
+// or the XML declaration. Unknown names are ignored. Without a declaration, valid UTF-8 is UTF-8, and
+// for other bodies the frequency of characters decides; the default is windows-1252.
 //
 // Invalid sequences become U+FFFD, a byte order mark is removed, and NUL stays. The result takes at
 // most three times the body's bytes, and may share its memory. The error is an *Error of
@@ -53,16 +74,29 @@ func determine(body []byte, contentType string) (name string, mark int) {
 	}
 	if media := mediaType(contentType); media == "" || strings.Contains(media, "html") || strings.Contains(media, "xml") {
 		head := body[:min(len(body), prescanBytes)]
-		for _, label := range []string{metaCharset(head), xmlCharset(head)} {
-			if name := declaredName(label); name != "" {
-				return name, 0
-			}
+		if name := cmp.Or(metaCharset(head), declaredName(xmlCharset(head))); name != "" {
+			return name, 0
 		}
 	}
+	fallback := "windows-1252"
 	if isUTF8(body) {
-		return "utf-8", 0
+		if fallback = "utf-8"; !bytes.Contains(body, []byte("\x1b$")) { // an escape sequence of ISO-2022-JP
+			return fallback, 0
+		}
 	}
-	return "windows-1252", 0
+	return cmp.Or(guess(body), fallback), 0
+}
+
+// guess returns the charset whose characters a body most likely has, or "".
+func guess(body []byte) string {
+	if i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf }); i > 0 {
+		body = body[i:]
+	}
+	result := chardet.Detect(body[:min(len(body), guessedBytes)])
+	if result.Confidence < minGuess {
+		return ""
+	}
+	return guessable[result.Encoding]
 }
 
 // declaredName returns the charset of a label inside a document: HTML standard, 13.2.3.2.
@@ -100,19 +134,33 @@ func charsetIn(contentType string) string {
 	}
 }
 
-func metaCharset(head []byte) string {
-	tokens := html.NewTokenizer(bytes.NewReader(head))
-	for {
+// metaCharset returns the first known charset of a meta element in the head of a page, or "". The
+// head ends where an element begins or ends that cannot be in it.
+func metaCharset(page []byte) string {
+	tokens := html.NewTokenizer(bytes.NewReader(page))
+	for read := 0; ; read += len(tokens.Raw()) {
 		kind := tokens.Next()
-		if kind == html.ErrorToken {
+		switch kind {
+		case html.ErrorToken:
 			return ""
-		}
-		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
+		default:
 			continue
 		}
-		if name, more := tokens.TagName(); string(name) == "meta" && more {
-			if label := metaLabel(tokens); label != "" {
-				return label
+		tag, _ := tokens.TagName()
+		switch string(tag) {
+		case "meta":
+			if name := declaredName(metaLabel(tokens)); name != "" && kind != html.EndTagToken {
+				return name
+			}
+		case "base", "html", "link", "noscript", "object", "script", "style", "template", "title":
+		case "head":
+			if kind == html.EndTagToken && read > minPrescanBytes {
+				return ""
+			}
+		default:
+			if read > minPrescanBytes {
+				return ""
 			}
 		}
 	}

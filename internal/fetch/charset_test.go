@@ -79,12 +79,78 @@ func TestToUTF8(t *testing.T) {
 		require.True(t, strings.HasSuffix(string(text), "д"))
 	})
 
+	t.Run("FindsADeclarationAtTheEndOfALongHead", func(t *testing.T) {
+		t.Parallel()
+		head := "<html><head><script>" + strings.Repeat("x", 20_000) + "</script><title>t</title><link><meta charset=koi8-r>"
+		_, name, err := fetch.ToUTF8([]byte(head+"</head>\xc4"), "text/html")
+		require.NoError(t, err)
+		require.Equal(t, "koi8-r", name)
+	})
+
+	t.Run("IgnoresALateDeclarationInTheBody", func(t *testing.T) {
+		t.Parallel()
+		for _, start := range []string{"</head>", "<body>", "<p>"} {
+			body := strings.Repeat(" ", 2000) + start + "<meta charset=koi8-r>\xe9t\xe9 \xe0 la ville"
+			_, name, err := fetch.ToUTF8([]byte(body), "text/html")
+			require.NoError(t, err)
+			require.Equal(t, "windows-1252", name, start)
+			_, name, err = fetch.ToUTF8([]byte(strings.TrimSpace(body)), "text/html")
+			require.NoError(t, err)
+			require.Equal(t, "koi8-r", name, "among the first 1,024 bytes")
+		}
+	})
+
+	t.Run("SkipsUnknownDeclarations", func(t *testing.T) {
+		t.Parallel()
+		body := "<meta charset=x><meta http-equiv=content-type content='text/html; charset='><meta charset=koi8-r>\xc4"
+		_, name, err := fetch.ToUTF8([]byte(body), "text/html")
+		require.NoError(t, err)
+		require.Equal(t, "koi8-r", name)
+	})
+
 	t.Run("TakesUTF8ThatBeginsLate", func(t *testing.T) {
 		t.Parallel()
 		_, name, err := fetch.ToUTF8([]byte(strings.Repeat("x", 10_000)+"д"), "text/html")
 		require.NoError(t, err)
 		require.Equal(t, "utf-8", name)
 	})
+}
+
+// Pages without a declaration, with the text once in the title and once in a paragraph.
+func TestGuessedCharsets(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"big5":           "你好,世界。今天天氣很好,我們去公園散步了。這是一個中文網頁。",
+		"euc-jp":         "こんにちは世界。今日は天気が良いので、公園へ散歩に行きました。日本語のページです。",
+		"euc-kr":         "안녕하세요 세계. 오늘은 날씨가 좋아서 공원에 산책하러 갔습니다. 한국어 페이지입니다.",
+		"gbk":            "你好,世界。今天天气很好,我们去公园散步了。这是一个中文网页。",
+		"iso-2022-jp":    "こんにちは世界。今日は天気が良いので、公園へ散歩に行きました。",
+		"iso-8859-7":     "Γειά σου κόσμε! Σήμερα ο καιρός είναι καλός και πήγαμε βόλτα στο πάρκο.",
+		"koi8-r":         "Привет, мир! Сегодня хорошая погода, и мы пошли гулять в парк. Новости города и области.",
+		"shift_jis":      "こんにちは世界。今日は天気が良いので、公園へ散歩に行きました。日本語のページです。",
+		"windows-1251":   "Привет, мир! Сегодня хорошая погода, и мы пошли гулять в парк. Новости города и области.",
+		"windows-1251/2": "Привіт, світе! Сьогодні гарна погода, і ми пішли гуляти до парку. Новини міста та області.",
+		"windows-1252/1": "Grüße aus München. Die Straße über den Fluß führt nach Österreich; schöne Häuser und große Gärten.",
+		"windows-1252/2": "Le garçon a été élevé près de la forêt. Où êtes-vous allés à Noël ? L’été dernier, des crêpes.",
+		"windows-1252/3": "Rødgrød med fløde er en dansk ret. Åen løber gennem byen, og børnene spiser æbler på øen.",
+		"windows-1252/4": "Tämä on hyvä päivä. Hän söi leipää ja joi vettä järven rannalla. Äiti lähti töihin.",
+		"windows-1252/5": "Price: £5. © 2005 “Smith” – café",
+		"windows-1255":   "שלום עולם! היום מזג האוויר טוב והלכנו לטייל בפארק. חדשות העיר והאזור.",
+		"windows-874":    "สวัสดีชาวโลก วันนี้อากาศดี เราไปเดินเล่นที่สวนสาธารณะ ข่าวของเมือง",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, _, _ := strings.Cut(name, "/")
+			encoding, _ := charset.Lookup(want)
+			page := "<html lang=en><head><title>" + text + "</title></head><body><a href='/news/'>1</a><p>" + text + "</p></body>"
+			body, err := encoding.NewEncoder().String(page)
+			require.NoError(t, err)
+			got, charset, err := fetch.ToUTF8([]byte(body), "text/html")
+			require.NoError(t, err)
+			require.Equal(t, want, charset)
+			require.Equal(t, page, string(got))
+		})
+	}
 }
 
 func FuzzToUTF8(f *testing.F) {

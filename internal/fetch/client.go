@@ -1,15 +1,16 @@
 package fetch
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,10 +24,10 @@ const sessionCacheSize = 1024
 
 // Client performs requests. It is safe for concurrent use, and needs no closing.
 type Client struct {
-	config    Config
-	tls       *tls.Config
-	transport *http.Transport
-	memory    *semaphore.Weighted
+	config Config
+	tls    *tls.Config
+	http2  *http2Client
+	memory *semaphore.Weighted
 }
 
 // New returns a Client. It applies the defaults, and returns the faults of Config.Validate.
@@ -35,26 +36,16 @@ func New(config Config) (*Client, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
 	return &Client{
 		config: config,
 		memory: semaphore.NewWeighted(config.MaxBytesInFlight),
 		tls: &tls.Config{
+			CipherSuites:       cipherSuites(),
 			ClientSessionCache: tls.NewLRUClientSessionCache(sessionCacheSize),
 			MinVersion:         tls.VersionTLS12,
-			NextProtos:         []string{"http/1.1"},
 			RootCAs:            config.RootCAs,
 		},
-		transport: &http.Transport{
-			DialContext:            dialedConn,
-			DialTLSContext:         dialedConn,
-			DisableCompression:     true,
-			DisableKeepAlives:      true,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-			Protocols:              protocols,
-			ResponseHeaderTimeout:  config.FirstByteTimeout,
-		},
+		http2: newHTTP2(config),
 	}, nil
 }
 
@@ -146,6 +137,7 @@ func (r *Response) Release() {
 type exchange struct {
 	guard     *guard
 	link      *link
+	secure    *tls.Conn // nil without TLS
 	connected time.Time
 	request   Request
 	sent      bool
@@ -220,23 +212,29 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		return nil, failure
 	}
 	x.connected = time.Now()
-	httpResponse, err := c.transport.RoundTrip(request)
+	stop := context.AfterFunc(total, func() { _ = x.link.Close() })
+	defer stop()
+	source := newSource(x.link)
+	defer releaseSource(source)
+	answer, err := c.send(x, request, source)
 	if err != nil {
-		return nil, x.link.classifyUnanswered(classify(caller, total, CauseProtocol, "no response", err))
+		return nil, classify(caller, total, CauseProtocol, "no response", err)
 	}
-	defer func() { _ = httpResponse.Body.Close() }()
-	x.status = httpResponse.StatusCode
-	if httpResponse.StatusCode < http.StatusOK {
-		// http.Transport skips interim responses. This is a protocol switch, or an invalid status.
-		return nil, fail(CauseProtocol, "not a final status: "+httpResponse.Status, nil)
+	x.status = answer.status
+	if answer.status < http.StatusOK {
+		// Interim responses were skipped. This is a protocol switch, or an invalid status.
+		return nil, fail(CauseProtocol, "not a final status: "+strconv.Itoa(answer.status), nil)
 	}
-	contentType := httpResponse.Header.Get("Content-Type")
+	if answer.status == http.StatusPartialContent && !isWhole(answer.header) {
+		return nil, fail(CauseProtocol, "a part of the content that was not asked for", nil)
+	}
+	contentType := answer.header.Get("Content-Type")
 	response := &Response{
-		ContentLength: httpResponse.ContentLength,
+		ContentLength: answer.contentLength,
 		ContentType:   contentType,
-		Header:        httpResponse.Header,
+		Header:        answer.header,
 		MediaType:     mediaType(contentType),
-		Status:        httpResponse.StatusCode,
+		Status:        answer.status,
 	}
 	if x.request.WantBody != nil && !x.request.WantBody(response) {
 		return response, nil
@@ -254,7 +252,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		response.Body, response.File = nil, nil
 		releaseBuffer(buffer)
 	})
-	if err := readBody(response, httpResponse, buffer, bodyLimits{
+	if err := readBody(response, answer.body, buffer, bodyLimits{
 		bytes: limit, idle: c.config.IdleTimeout, share: share, link: x.link, toFile: x.request.ToFile,
 	}); err != nil {
 		response.release()
@@ -297,17 +295,35 @@ func (c *Client) prepare(ctx context.Context, x *exchange) (*http.Request, error
 		Host:   x.target.url.Host,
 		Header: header,
 	}
-	return request.WithContext(context.WithValue(ctx, exchangeKey{}, x)), nil
+	return request.WithContext(ctx), nil
 }
 
-type exchangeKey struct{}
-
-func dialedConn(ctx context.Context, _, _ string) (net.Conn, error) {
-	x, ok := ctx.Value(exchangeKey{}).(*exchange)
-	if !ok {
-		return nil, errors.New("fetch: a connection without an exchange")
+// send sends request and reads the head of the response. source reads from x's connection.
+func (c *Client) send(x *exchange, request *http.Request, source *bufio.Reader) (*answer, error) {
+	if x.secure != nil && x.secure.ConnectionState().NegotiatedProtocol == protocolHTTP2 {
+		return c.http2.send(x, request)
 	}
-	return x.link, nil
+	request.Close = true
+	if err := request.Write(x.link); err != nil {
+		return nil, err
+	}
+	if err := x.link.SetReadDeadline(time.Now().Add(c.config.FirstByteTimeout)); err != nil {
+		return nil, err
+	}
+	isFrame := beginsWithHTTP2Frame(source)
+	answer, err := readAnswer(source)
+	if err != nil {
+		return nil, c.http2.suspect(x, isFrame, err)
+	}
+	return answer, nil
+}
+
+// isWhole reports whether a response with status 206 has the whole content.
+func isWhole(header http.Header) bool {
+	value, stated := strings.CutPrefix(header.Get("Content-Range"), "bytes 0-")
+	last, size, _ := strings.Cut(value, "/")
+	end, err := strconv.ParseInt(last, 10, 64)
+	return stated && err == nil && strconv.FormatInt(end+1, 10) == size
 }
 
 // mediaType returns the lower-case type/subtype of a Content-Type header, or "".

@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -12,8 +11,8 @@ import (
 	"time"
 )
 
-// dial connects x and, for https, does the TLS handshake, within ConnectTimeout. http.Transport
-// would continue an abandoned dial, but when Do returns, nothing may be in flight.
+// dial connects x and, for https, does the TLS handshake, within ConnectTimeout. A server that
+// refuses HTTP/1.1 in the handshake is connected again, for HTTP/2.
 func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	ctx, cancel := context.WithTimeout(total, c.config.ConnectTimeout)
 	defer cancel()
@@ -33,24 +32,38 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 		return classify(caller, total, CauseConnect, "no connection", err)
 	}
 	x.guard = &guard{Conn: raw, deadline: x.request.Deadline}
-	x.link = &link{Conn: x.guard, requestWritten: make(chan struct{})}
+	x.link = &link{Conn: x.guard}
 	if x.target.url.Scheme != "https" {
 		return nil
 	}
 	config := c.tls.Clone()
 	config.ServerName = x.target.url.Hostname()
-	secure := tls.Client(x.guard, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		op, ok := errors.AsType[*net.OpError](err)
-		// the server refuses our only protocol (ALPN)
-		refusesHTTP1 := ok && op.Op == "remote error" && op.Err.Error() == "tls: no application protocol"
-		if refusesHTTP1 {
-			return fail(CauseTLS, "the server refuses HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only", err)
-		}
-		return classify(caller, total, CauseTLS, "no TLS handshake", err)
+	config.NextProtos = c.http2.protocols(x.target.url.Host)
+	x.secure = tls.Client(x.guard, config)
+	err = x.secure.HandshakeContext(ctx)
+	if err == nil {
+		x.link.Conn = x.secure
+		return nil
 	}
-	x.link.Conn = secure
-	return nil
+	if refusesHTTP1(err) && len(config.NextProtos) == 1 { // nothing was requested yet
+		_ = raw.Close()
+		c.http2.remember(x.target.url.Host)
+		return c.dial(caller, total, x)
+	}
+	return classify(caller, total, CauseTLS, "no TLS handshake", err)
+}
+
+// cipherSuites returns the default ones and those of TLS 1.2 with RSA key exchange, which old servers
+// need and browsers offer.
+func cipherSuites() []uint16 {
+	suites := []uint16{
+		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA,
+	}
+	for _, suite := range tls.CipherSuites() {
+		suites = append(suites, suite.ID)
+	}
+	return suites
 }
 
 // admit checks an address immediately before connect(2).
@@ -103,53 +116,27 @@ func (g *guard) Write(p []byte) (int, error) {
 // last caller, must return with a closed connection. A TLS connection ends with its close_notify.
 type link struct {
 	net.Conn
-	closeOnce      sync.Once
-	closeErr       error
-	firstByte      atomic.Pointer[time.Time]
-	http2          atomic.Bool // the response began with an HTTP/2 frame
-	requestWritten chan struct{}
-	writtenOnce    sync.Once
+	closeOnce sync.Once
+	closeErr  error
+	firstByte atomic.Pointer[time.Time]
 }
 
-// Read waits until a request was written, because data that a site sends first is a wrong response.
-// net/http would log it as the data of an idle connection.
 func (l *link) Read(p []byte) (int, error) {
-	<-l.requestWritten
 	n, err := l.Conn.Read(p)
-	if n > 0 && l.firstByte.Load() == nil {
-		now := time.Now()
-		// a frame of type SETTINGS or GOAWAY on stream 0 (RFC 9113, sections 3.4 and 4.1)
-		const typeAt, streamAt, size = 3, 5, 9
-		f := p[:n]
-		isHTTP2 := len(f) >= size && f[0] == 0 && (f[typeAt] == 4 || f[typeAt] == 7) && [4]byte(f[streamAt:size]) == [4]byte{}
-		l.http2.Store(isHTTP2)
-		l.firstByte.Store(&now)
+	if n > 0 {
+		l.noteFirstByte()
 	}
 	return n, err
 }
 
-func (l *link) Write(p []byte) (int, error) {
-	defer l.writtenOnce.Do(func() { close(l.requestWritten) })
-	return l.Conn.Write(p)
+func (l *link) noteFirstByte() {
+	if l.firstByte.Load() == nil {
+		now := time.Now()
+		l.firstByte.Store(&now)
+	}
 }
 
 func (l *link) Close() error {
-	l.closeOnce.Do(func() {
-		l.closeErr = l.Conn.Close()
-		l.writtenOnce.Do(func() { close(l.requestWritten) })
-	})
+	l.closeOnce.Do(func() { l.closeErr = l.Conn.Close() })
 	return l.closeErr
-}
-
-// classifyUnanswered returns the failure of a request without a valid HTTP/1.1 response.
-func (l *link) classifyUnanswered(failure *Error) *Error {
-	secure, isTLS := l.Conn.(*tls.Conn)
-	switch {
-	case failure.Cause == CauseCanceled:
-	case l.http2.Load():
-		return fail(CauseProtocol, "the server speaks HTTP/2 only", nil)
-	case failure.Cause == CauseReset && l.firstByte.Load() == nil && isTLS && secure.ConnectionState().NegotiatedProtocol == "":
-		failure.Msg = "no response, and the server did not choose HTTP/1.1 in the TLS handshake: it may speak HTTP/2 only"
-	}
-	return failure
 }

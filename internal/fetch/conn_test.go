@@ -6,46 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestLinkReadsNothingBeforeItHasSpoken(t *testing.T) {
-	t.Parallel()
-	for name, speak := range map[string]func(*link) error{
-		"Write": func(l *link) error {
-			_, err := l.Write([]byte("GET"))
-			return err
-		},
-		"Close": (*link).Close,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				near, far := net.Pipe()
-				go func() { _, _ = io.Copy(io.Discard, far) }()
-				go func() { _, _ = io.WriteString(far, "SSH-2.0") }()
-				l := &link{Conn: near, requestWritten: make(chan struct{})}
-				var done atomic.Bool
-				go func() {
-					_, _ = l.Read(make([]byte, 8))
-					done.Store(true)
-				}()
-				synctest.Wait()
-				require.False(t, done.Load())
-
-				require.NoError(t, speak(l))
-				synctest.Wait()
-				require.True(t, done.Load())
-				require.NoError(t, l.Close())
-				require.NoError(t, far.Close())
-			})
-		})
-	}
-}
 
 // Only from inside can one see that the connection is closed when Do returns,
 // and not merely soon after.

@@ -10,12 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -40,6 +38,9 @@ const (
 	// blocks can lengthen data by more.
 	wireSlack = 64 << 10
 
+	// sniffedBytes are the bytes of a body in which binary data is looked for.
+	sniffedBytes = 1445 // MIME Sniffing standard, section 5.2
+
 	// maxFirstBuffer bounds, in bytes, the buffer for a Content-Length, which may lie.
 	maxFirstBuffer = 64 << 10
 )
@@ -54,13 +55,13 @@ type bodyLimits struct {
 
 // readBody reads and decodes a response body, and sets Body or File, FileSize and Truncated. Body
 // shares the buffer's memory. It returns errors of the connection unchanged, and others as *Error.
-func readBody(response *Response, httpResponse *http.Response, buffer *bytes.Buffer, limits bodyLimits) error {
+func readBody(response *Response, source io.Reader, buffer *bytes.Buffer, limits bodyLimits) error {
 	limit := limits.bytes
-	codings, err := contentCodings(httpResponse.Header.Values("Content-Encoding"))
+	codings, unknown, err := contentCodings(response.Header.Values("Content-Encoding"))
 	if err != nil {
 		return fail(CauseDecode, "unusable Content-Encoding", err)
 	}
-	wire := &wireReader{source: httpResponse.Body, left: limit + wireSlack, idle: limits.idle, link: limits.link}
+	wire := &wireReader{source: source, left: limit + wireSlack, idle: limits.idle, link: limits.link}
 	var decoded io.Reader = wire
 	var decoders []io.Closer
 	defer func() {
@@ -76,7 +77,7 @@ func readBody(response *Response, httpResponse *http.Response, buffer *bytes.Buf
 		decoders = append(decoders, decoder)
 		decoded = &ratioReader{source: decoder, wire: wire}
 	}
-	reserve := min(max(httpResponse.ContentLength, 0), limit, maxFirstBuffer)
+	reserve := min(max(response.ContentLength, 0), limit, maxFirstBuffer)
 	buffer.Grow(int(reserve) + bytes.MinRead)
 	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, unsharedBodyBytes))); err == nil && buffer.Len() == unsharedBodyBytes {
 		if limits.toFile {
@@ -89,6 +90,9 @@ func readBody(response *Response, httpResponse *http.Response, buffer *bytes.Buf
 	body := buffer.Bytes()
 	if err != nil {
 		return classifyBodyError(response, wire, body, err)
+	}
+	if unknown != "" && slices.ContainsFunc(body[:min(len(body), sniffedBytes)], isBinary) {
+		return fail(CauseDecode, fmt.Sprintf("the body has the unknown Content-Encoding %.20q", unknown), nil)
 	}
 	response.Truncated = int64(len(body)) > limit
 	response.Body = body[:min(int64(len(body)), limit)]
@@ -121,9 +125,10 @@ func classifyBodyError(response *Response, wire *wireReader, part []byte, err er
 	}
 }
 
-// contentCodings returns the codings to decode, in the order of their application.
-func contentCodings(values []string) ([]string, error) {
-	var codings []string
+// contentCodings returns the codings to decode, in the order of their application, and a name that
+// is no known coding. Browsers decode nothing for such a name: charsets, media types and codings of
+// a store between are common mistakes, and the body is plain.
+func contentCodings(values []string) (codings []string, unknown string, err error) {
 	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		coding = strings.ToLower(strings.TrimSpace(coding))
 		switch coding {
@@ -133,35 +138,51 @@ func contentCodings(values []string) ([]string, error) {
 		case "x-gzip":
 			codings = append(codings, "gzip")
 		default:
-			// A charset here is a common mistake, and the body is plain.
-			if encoding, _ := charset.Lookup(coding); encoding == nil {
-				return nil, fmt.Errorf("unknown coding %.20q", coding)
-			}
+			unknown = coding
 		}
 		if len(codings) > maxCodings {
-			return nil, fmt.Errorf("more than %d codings", maxCodings)
+			return nil, "", fmt.Errorf("more than %d codings", maxCodings)
 		}
 	}
-	return codings, nil
+	return codings, unknown, nil
+}
+
+// isBinary reports whether octet is a binary data byte: MIME Sniffing standard, section 3.
+func isBinary(octet byte) bool {
+	return octet <= 0x08 || octet == 0x0B || 0x0E <= octet && octet <= 0x1A || 0x1C <= octet && octet <= 0x1F
+}
+
+// isCoded reports whether the head of a body can be of coding. gzip (RFC 1952, section 2.3.1) and
+// zstd (RFC 8878, section 3.1) begin with magic numbers; a body with another beginning is plain.
+func isCoded(coding string, head []byte) bool {
+	switch coding {
+	case "gzip":
+		return bytes.HasPrefix([]byte("\x1f\x8b"), head[:min(len(head), 2)])
+	case "zstd":
+		const skippable = 0x50
+		return bytes.HasPrefix([]byte("\x28\xb5\x2f\xfd"), head) ||
+			head[0]&0xf0 == skippable && bytes.HasPrefix([]byte("\x2a\x4d\x18"), head[1:])
+	default:
+		return true
+	}
 }
 
 // decode decodes one coding. An empty source is an empty body in any coding.
 func decode(coding string, from io.Reader) (*decoder, error) {
-	source, _ := sources.Get().(*bufio.Reader) // there is nothing else
-	source.Reset(from)
-	head, err := source.Peek(2)
-	if len(head) == 0 {
-		if errors.Is(err, io.EOF) {
-			return &decoder{Reader: source, source: source}, nil
-		}
+	source := newSource(from)
+	head, err := source.Peek(4)
+	if len(head) == 0 && !errors.Is(err, io.EOF) {
 		return nil, err
+	}
+	if len(head) == 0 || !isCoded(coding, head) {
+		return &decoder{Reader: source, source: source}, nil
 	}
 	switch coding {
 	case "br":
 		return newBrotli(source)
 	case "deflate":
 		// "deflate" means zlib (RFC 1950). Many sites send the bare data instead.
-		isZlib := len(head) == 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0
+		isZlib := len(head) >= 2 && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0
 		if !isZlib {
 			return &decoder{Reader: flate.NewReader(source), source: source}, nil
 		}

@@ -103,13 +103,18 @@ func TestBrokenAnswers(t *testing.T) {
 			answer(ok + "Transfer-Encoding: chunked\r\n\r\n")(conn)
 			repeat(conn, "0")
 		}, fetch.CauseProtocol, http.StatusOK},
-		"EndlessTrailer": {func(conn net.Conn) {
-			answer(ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n")(conn)
-			repeat(conn, "A: b\r\n")
-		}, fetch.CauseProtocol, http.StatusOK},
 		"TwoContentLengths": {answer(ok + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"), fetch.CauseProtocol, 0},
-		"BadContentLength":  {answer(ok + "Content-Length: many\r\n\r\nhello"), fetch.CauseProtocol, 0},
-		"BadHeaderLine":     {answer(ok + "no colon here\r\n\r\nhello"), fetch.CauseProtocol, 0},
+		"ChunkLongerThanItsSize": {
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n"), fetch.CauseProtocol, http.StatusOK,
+		},
+		"ChunksOfLines": {func(conn net.Conn) {
+			answer(ok + "Transfer-Encoding: chunked\r\n\r\n")(conn)
+			repeat(conn, "1;"+strings.Repeat("x", 100)+"\r\nx\r\n")
+		}, fetch.CauseProtocol, http.StatusOK},
+		"PartOfTheContent": {
+			answer("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/9\r\nContent-Length: 5\r\n\r\nhello"),
+			fetch.CauseProtocol, http.StatusPartialContent,
+		},
 		"BadStatus":         {answer("HTTP/1.1 OK\r\n\r\n"), fetch.CauseProtocol, 0},
 		"StatusZero":        {answer("HTTP/1.1 000 What\r\n\r\n"), fetch.CauseProtocol, 0},
 		"SwitchesProtocols": {

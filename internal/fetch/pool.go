@@ -29,7 +29,7 @@ var (
 	brotlis = make(pool[*brotli.Reader], maxPooled)
 	zstds   = make(pool[*zstd.Decoder], maxPooled)
 
-	// sources are the decoders' input buffers, 4 KB each.
+	// sources are the input buffers of responses and decoders, 4 KB each.
 	sources = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
 	// bodies are the buffers for bodies, of at most maxPooledBuffer.
 	bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -47,6 +47,17 @@ func releaseBuffer(b *bytes.Buffer) {
 	if b.Cap() <= maxPooledBuffer {
 		bodies.Put(b)
 	}
+}
+
+func newSource(from io.Reader) *bufio.Reader {
+	b, _ := sources.Get().(*bufio.Reader) // there is nothing else
+	b.Reset(from)
+	return b
+}
+
+func releaseSource(b *bufio.Reader) {
+	b.Reset(nil)
+	sources.Put(b)
 }
 
 type pool[T any] chan T
@@ -95,8 +106,7 @@ func (d *decoder) Close() error {
 	case d.drop != nil:
 		d.drop()
 	}
-	d.source.Reset(nil)
-	sources.Put(d.source)
+	releaseSource(d.source)
 	return nil
 }
 
