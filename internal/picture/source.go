@@ -117,6 +117,12 @@ func (r *Reader) decode(found *survey, src *source) (pixels, error) {
 		in = src.grantPass()
 	case found.first.at > 0:
 		in = found.first.reader(src)
+	case found.format == crawl.ImagePNG:
+		in = lenientPNG(src.buffered())
+	case found.format == crawl.ImageGIF:
+		in = lenientGIF(src.buffered())
+	case found.format == crawl.ImageJPEG:
+		in = lenientJPEG(src.buffered())
 	default:
 		in = src.buffered()
 	}

@@ -190,6 +190,8 @@ func (s *survey) gif(r *bufio.Reader) error {
 			return nil
 		case err != nil:
 			return err
+		case kind == 0: // left over from a block
+			continue
 		case kind == gifExtension:
 			err = discard(r, 1) // its label
 		case kind == gifImage:

@@ -27,11 +27,14 @@ const (
 // picture, and can be a hundred bytes long.
 const jpegScansMax = 100
 
-// jpeg reads the segments of a JPEG up to its end.
+// jpeg reads the segments of a JPEG up to its end, which may be missing after a scan.
 func (s *survey) jpeg(r *bufio.Reader) error {
 	frame := jpegFrame{}
 	for scans := 0; ; {
 		marker, err := nextMarker(r)
+		if errors.Is(err, io.EOF) && scans > 0 {
+			marker, err = jpegEOI, nil
+		}
 		if err != nil {
 			return err
 		}
