@@ -13,11 +13,7 @@ const (
 	maxLabelLength = 63
 )
 
-// Names that DNS could hold, but that are refused.
-var (
-	errHyphen   = fmt.Errorf("%w: a label of a host name may not begin or end with a hyphen", ErrHost)
-	errReserved = fmt.Errorf("%w: .invalid and .onion are reserved, so that they never resolve", ErrHost)
-)
+var errReserved = fmt.Errorf("%w: .invalid and .onion are reserved, so that they never resolve", ErrHost)
 
 // canonicalHost returns the canonical form of a URL's host, without the port: a name in lower-case
 // ASCII without a trailing dot, an IPv4 address in dotted decimal, or an IPv6 address in brackets.
@@ -89,8 +85,8 @@ func plainName(s string) (string, bool) {
 func isNameByte(c byte) bool { return isAlpha(c) || isDigit(c) || c == '-' || c == '_' }
 
 // HostName returns a host name in lower case and without a trailing dot. It refuses names that
-// never resolve. Labels consist of letters, digits, hyphens inside (RFC 952 and RFC 1123, section
-// 2.1), and underscores, which some sites do use. Errors wrap [ErrHost].
+// never resolve. Labels consist of letters, digits and hyphens (RFC 952 and RFC 1123, section 2.1),
+// and of underscores and hyphens at their ends, which some sites do use. Errors wrap [ErrHost].
 func HostName(host string) (string, error) {
 	host = strings.TrimSuffix(host, ".")
 	if host == "" || len(host) > maxHostLength {
@@ -104,9 +100,6 @@ func HostName(host string) (string, error) {
 			if !isNameByte(label[i]) {
 				return "", ErrHost
 			}
-		}
-		if label[0] == '-' || label[len(label)-1] == '-' {
-			return "", errHyphen
 		}
 	}
 	host = strings.ToLower(host)

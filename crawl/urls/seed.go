@@ -27,7 +27,7 @@ func readSeed(raw string) (Name, error) {
 	n, err := ReadName(raw)
 	host := n.Page.Host()
 	switch {
-	case errors.Is(err, ErrUserinfo), errors.Is(err, errHyphen), errors.Is(err, errReserved), !n.Schemeless:
+	case errors.Is(err, ErrUserinfo), errors.Is(err, errReserved), !n.Schemeless:
 		return n, err
 	case err != nil, !strings.ContainsAny(host, ".:") && host != "localhost":
 		return Name{Schemeless: true}, refuse(raw, ErrScheme)

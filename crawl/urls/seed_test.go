@@ -43,8 +43,6 @@ func TestParseSeed(t *testing.T) {
 			"/etc.d/seeds":              urls.ErrScheme,
 			"./a.example":               urls.ErrScheme,
 			"a.example:port":            urls.ErrScheme,
-			"-lead.test":                urls.ErrHost,
-			"trail-.test/a":             urls.ErrHost,
 			"site.onion":                urls.ErrHost,
 			"user:pw@a.example":         urls.ErrUserinfo,
 			"you@a.example":             urls.ErrUserinfo,
