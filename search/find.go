@@ -71,6 +71,14 @@ func (f *evaluation) find(ctx context.Context) (Answer, error) {
 func (f *evaluation) open(ctx context.Context) error {
 	p := planner{view: f.view, configs: configsOf(f.segments)}
 	var err error
+	if f.q.Language != "" {
+		if f.languages, err = tags.ParseRange(f.q.Language); err != nil {
+			return err
+		}
+		p.configs = slices.DeleteFunc(p.configs, func(config string) bool {
+			return !slices.ContainsFunc(f.languages.Bases, func(base string) bool { return terms.Config(base) == config })
+		})
+	}
 	if f.query, err = p.plan(ctx, f.parsed, cmp.Or(f.q.Language, f.q.Prefer)); err != nil {
 		return err
 	}
@@ -88,9 +96,6 @@ func (f *evaluation) open(ctx context.Context) error {
 		f.query.Within = append(f.query.Within, []string{index.Domain(f.q.Domain)})
 	}
 	if f.q.Language != "" {
-		if f.languages, err = tags.ParseRange(f.q.Language); err != nil {
-			return err
-		}
 		var keys []string
 		for _, base := range f.languages.Bases {
 			keys = append(keys, index.Language(base))

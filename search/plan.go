@@ -150,7 +150,7 @@ func (p *planner) atom(c chunk, withForms bool) index.Atom {
 		add(index.Word(term), weight)
 		for _, config := range p.configs {
 			for _, stem := range p.stems[configTerm{config, term}] {
-				add(index.Stem(stem), weight*stemWeight)
+				add(index.Stem(config, stem), weight*stemWeight)
 			}
 		}
 		if !withForms {

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,13 +72,15 @@ func parse(text string) (parsedQuery, error) {
 	}
 	left := termsMax
 	joined := false // by "or" to the preceding chunk
-	for piece := range pieces(text) {
-		if !piece.not && !piece.quoted && strings.EqualFold(piece.text, "or") {
-			joined = len(p.all) > 0
+	list := slices.Collect(pieces(text))
+	for i, piece := range list {
+		isOr := !piece.not && !piece.quoted && strings.EqualFold(piece.text, "or")
+		if isOr && len(p.all) > 0 && i+1 < len(list) { // else it is a word
+			joined = true
 			continue
 		}
 		c := chunk{text: piece.text, quoted: piece.quoted}
-		c.terms, c.names = terms.Split(strings.ReplaceAll(piece.text, "’", "'"), left)
+		c.terms, c.names = terms.Split(piece.text, left)
 		if len(c.terms) == 0 {
 			continue
 		}
@@ -95,7 +98,7 @@ func parse(text string) (parsedQuery, error) {
 		joined = false
 	}
 	if len(p.all) == 0 {
-		return p, fmt.Errorf("%w: query %q: type at least one word without a minus", crawl.ErrInvalid, text)
+		return p, fmt.Errorf("%w: query %q: type at least one word without a minus; signs are not indexed", crawl.ErrInvalid, text)
 	}
 	return p, nil
 }

@@ -166,6 +166,48 @@ func TestSearchOperators(t *testing.T) {
 	require.Equal(t, "update.example/", l.urls(t, search.Query{Text: "rows select updates"})[0], "a page that lacks a word comes after those that have all")
 }
 
+// A word that is spelt, or a name that is written, in another way is found.
+func TestSearchOtherSpellings(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(
+		t,
+		page{url: "https://cpp.example/", language: "en", text: "What C++17 brought"},
+		page{url: "https://kurs.example/", language: "de", text: "Ein C++-Kurs für Anfänger"},
+		page{url: "https://c.example/", language: "en", text: "The language C"},
+		page{url: "https://fa.example/", language: "fa", text: "کتاب سال ۱۴۰۳"},
+		page{url: "https://mail.example/", language: "en", text: "Write an e\u2011mail"},
+		page{url: "https://sf.example/", language: "en", text: "San Francisco"},
+		page{url: "https://fi.example/", language: "fi", text: "Hän sanoi sen talossa"},
+		page{url: "https://number.example/", language: "en", text: "Of 1,234,567 people"},
+		page{url: "https://party.example/", language: "en", text: "Let us celebrate 🎉 now"},
+		page{url: "https://or.example/", language: "en", text: "Either and or gates"},
+	)
+	for query, want := range map[string][]string{
+		"C++":                      {"cpp.example/", "kurs.example/"},
+		"C++17":                    {"cpp.example/"},
+		"1403":                     {"fa.example/"},
+		"۱۴۰۳":                     {"fa.example/"},
+		"\u0643\u062a\u0627\u0628": {"fa.example/"},
+		"email":                    {"mail.example/"},
+		"e-mail":                   {"mail.example/"},
+		"e‐mail":                   {"mail.example/"},
+		"sanoi":                    {"fi.example/"},
+		"1234567":                  {"number.example/"},
+		"1,234,567":                {"number.example/"},
+		"🎉":                        {"party.example/"},
+		"celebrate 🎉":              {"party.example/"},
+		"or":                       {"or.example/"},
+		"gates or":                 {"or.example/"},
+	} {
+		require.ElementsMatch(t, want, l.urls(t, search.Query{Text: query}), query)
+	}
+	require.Empty(t, l.urls(t, search.Query{Text: "sanoi", Language: "en"}))
+	require.Equal(t, []string{"fi.example/"}, l.urls(t, search.Query{Text: "talot", Language: "fi"}))
+	_, err := l.Search(t.Context(), search.Query{Text: "+ - ~"})
+	require.ErrorContains(t, err, "signs are not indexed")
+}
+
 func TestSearchSuggests(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)

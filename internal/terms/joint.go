@@ -21,33 +21,67 @@ type joint struct {
 }
 
 // join handles a character that ends a term, or the end of the text. A following letter or digit
-// continues the name. A + or # may also end it.
+// continues the name. A + or # may also end it, and "C++" is a name within "C++17".
 func (c *Cutter) join(text string, i int) {
 	j := &c.joint
 	if i < len(text) {
-		switch b := text[i]; b {
+		separator, after := text[i], i+1
+		if plain := typographic(text[i:]); plain != 0 {
+			separator, after = plain, i+typographicBytes
+		}
+		continues := after < len(text) && plainAlphanumeric(text[after])
+		switch separator {
 		case '_', '.', '-', '\'', '&':
-			if i+1 < len(text) && plainAlphanumeric(text[i+1]) {
+			if continues {
+				c.addSuffixed(text, i)
+				j.joined = true
+				return
+			}
+		case ',':
+			if j.begun && isGrouped(text[j.from:], ',') {
 				j.joined = true
 				return
 			}
 		case '+', '#':
 			if j.begun && i > j.from {
 				j.joined = true
+				if continues {
+					c.addSuffixed(text, after)
+				}
 				return
 			}
 		}
 	}
-	if j.begun && j.joined && i-j.from <= jointBytesMax && c.at >= j.at {
-		c.extraTerms = append(c.extraTerms, PlacedTerm{Term: Name(text[j.from:i]), At: j.at})
+	if j.begun && j.joined {
+		c.addName(text, i)
 	}
 	*j = joint{}
 }
 
+// addSuffixed adds the name that ends in ++ or # at end, if there is one.
+func (c *Cutter) addSuffixed(text string, end int) {
+	const sharpBytesMax = 3 // "C#", but not "page.html#section"
+	j := c.joint
+	if j.begun && (strings.HasSuffix(text[j.from:end], "++") || end-j.from <= sharpBytesMax && text[end-1] == '#') {
+		c.addName(text, end)
+	}
+}
+
+func (c *Cutter) addName(text string, end int) {
+	if j := c.joint; end-j.from <= jointBytesMax && c.at >= j.at {
+		c.extraTerms = append(c.extraTerms, PlacedTerm{Term: Name(text[j.from:end]), At: j.at})
+	}
+}
+
 // Name returns the term of a name in lower case. It removes hyphens and apostrophes if they are the
-// only separators, so that "e-mail" becomes "email".
+// only separators, so that "e-mail" becomes "email", and the separators of thousands in a number.
 func Name(text string) string {
-	text = strings.ToLower(strings.ReplaceAll(text, "’", "'"))
+	text = asciiPunctuation.Replace(strings.ToLower(text))
+	for _, separator := range []byte(",.'") {
+		if isGrouped(text, separator) {
+			return strings.ReplaceAll(text, string(separator), "")
+		}
+	}
 	if strings.ContainsAny(text, "_.&+#") {
 		return text
 	}
@@ -55,6 +89,48 @@ func Name(text string) string {
 }
 
 var hyphens = strings.NewReplacer("-", "", "'", "")
+
+// asciiPunctuation replaces what [typographic] reads.
+var asciiPunctuation = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2019", "'")
+
+// typographicBytes is the length of the characters that typographic reads.
+const typographicBytes = 3
+
+// typographic returns the ASCII character for the hyphen or apostrophe that a text begins with, or 0.
+func typographic(text string) byte {
+	switch {
+	case len(text) < typographicBytes || text[0] != 0xe2 || text[1] != 0x80:
+		return 0
+	case text[2] == 0x90, text[2] == 0x91:
+		return '-'
+	case text[2] == 0x99:
+		return '\''
+	}
+	return 0
+}
+
+// isGrouped reports whether a text begins with a number whose thousands are separated. No letter or
+// digit follows the last group of three. A single point is a decimal point.
+func isGrouped(text string, separator byte) bool {
+	const groupDigits = 3
+	digits := func() (n int) {
+		for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+			n++
+		}
+		text = text[n:]
+		return n
+	}
+	if first := digits(); first == 0 || first > groupDigits || text == "" || text[0] != separator {
+		return false
+	}
+	groups := 0
+	for ; text != "" && text[0] == separator; groups++ {
+		if text = text[1:]; digits() != groupDigits {
+			return false
+		}
+	}
+	return (groups > 1 || separator != '.') && (text == "" || !plainAlphanumeric(text[0]))
+}
 
 func plainAlphanumeric(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'

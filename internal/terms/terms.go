@@ -61,6 +61,10 @@ func (c *Cutter) Cut(dst []byte, text string, limit int) ([]byte, int) {
 			c.end()
 			c.join(text, i)
 			i++
+		case typographic(text[i:]) != 0:
+			c.end()
+			c.join(text, i)
+			i += typographicBytes
 		default:
 			c.joint = joint{hasNonASCII: true}
 			i += c.readNonASCII(text[i:])
@@ -91,6 +95,9 @@ func (c *Cutter) readNonASCII(s string) int {
 		if plain, letter := cyrillic(r); letter {
 			c.letter(plain)
 			base = r
+		} else if digit, isDigit := decimal(r); isDigit {
+			c.letter(digit)
+			base = digit
 		} else if isPaired(r) && !unicode.In(r, unicode.Mn, unicode.Mc) {
 			c.pair(r)
 			base = r
@@ -150,7 +157,7 @@ const plainFirst, plainLast = 0xc0, 0x45f
 var plainLetters = func() (letters [plainLast - plainFirst + 1]rune) {
 	for r := rune(plainFirst); r <= plainLast; r++ {
 		text := string(r)
-		if !unicode.IsLetter(r) || !norm.NFKC.IsNormalString(text) {
+		if !unicode.IsLetter(r) || r == modifierApostrophe || !norm.NFKC.IsNormalString(text) {
 			continue
 		}
 		letter := unicode.ToLower(r)
@@ -182,7 +189,12 @@ func (c *Cutter) character(base, r rune) rune {
 		return base
 	case r != zeroWidthSpace && unicode.Is(unicode.Cf, r), r == tatweel:
 		return base // joiners, soft hyphens and the Arabic tatweel are not part of a word
-	case r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsNumber(r):
+	case isEmoji(r):
+		c.end()
+		c.letter(r)
+		c.end()
+		return 0
+	case r == utf8.RuneError || r == modifierApostrophe || !unicode.IsLetter(r) && !unicode.IsNumber(r):
 		c.end()
 		return 0
 	default:
@@ -208,10 +220,30 @@ func cyrillic(r rune) (lower rune, ok bool) {
 }
 
 const (
-	breve          = 0x306
-	tatweel        = 0x640
-	zeroWidthSpace = 0x200b
+	breve              = 0x306
+	tatweel            = 0x640
+	zeroWidthSpace     = 0x200b
+	modifierApostrophe = 0x2bc
 )
+
+// decimal returns the ASCII digit for a digit of another script.
+func decimal(r rune) (digit rune, ok bool) {
+	const first, hanFirst, hanLast, hangulFirst, hangulLast = 0x660, 0x3000, 0x9fff, 0xac00, 0xd7a3
+	if r < first || hanFirst <= r && r <= hanLast || hangulFirst <= r && r <= hangulLast || !unicode.Is(unicode.Nd, r) {
+		return 0, false
+	}
+	value := 0
+	for unicode.Is(unicode.Nd, r-1) && value < 9 { // the digits of a script follow each other, from zero on
+		r, value = r-1, value+1
+	}
+	return '0' + rune(value), true
+}
+
+// isEmoji reports whether a character is a picture, which is a term by itself. Skin tones are none.
+func isEmoji(r rune) bool {
+	const first, last, symbolsFirst, symbolsLast = 0x1f000, 0x1faff, 0x2600, 0x27bf
+	return (first <= r && r <= last || symbolsFirst <= r && r <= symbolsLast) && unicode.Is(unicode.So, r)
+}
 
 // letter adds a lower case letter or a digit.
 func (c *Cutter) letter(r rune) {
@@ -238,7 +270,7 @@ func (c *Cutter) letter(r rune) {
 // spellings maps letters that do not decompose into an accent and a letter to their usual spelling.
 var spellings = map[rune]string{
 	'æ': "ae", 'œ': "oe", 'ø': "o", 'ß': "ss", 'đ': "d", 'ð': "d", 'ħ': "h", 'ı': "i", 'ł': "l", 'ŋ': "n", 'þ': "th", 'ŧ': "t",
-	'ς': "σ", 'ٱ': "ا", 'ى': "ي",
+	'ς': "σ", 'ٱ': "ا", 'ى': "ي", 'ی': "ي", 'ک': "ك",
 }
 
 // mark adds an accent, a vowel sign or a tone to the previous character. It omits marks that people

@@ -2,8 +2,10 @@ package terms_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -39,13 +41,66 @@ func TestCut(t *testing.T) {
 		"ខ្មែរ":                           "ខ្មែ មែរ រ",
 		"a\u00adb\u200dc zero\u200bwidth": "abc zero width",
 		"\xff\xfea\xffb":                  "a b",
-		"a\x00b":                          "a b",
-		strings.Repeat("x", 100) + " y":   strings.Repeat("x", 40) + " y",
+		"۱۴۰۳ ٣٫٥ १२३ ๑๒๓ ໑ ၁":            "1403 3 5 123 123 1 1",
+		"کتابی كتابي علی علي على":         "كتابي كتابي علي علي علي",
+		"м’яч м'яч мʼяч":                  "м яч м яч м яч",
+		"party🎉now ❤️ 👍🏽 👩‍🚀 ☀":           "party 🎉 now ❤ 👍 👩 🚀 ☀",
+		"a\x00b":                        "a b",
+		strings.Repeat("x", 100) + " y": strings.Repeat("x", 40) + " y",
 	} {
 		var c terms.Cutter
 		got, n := c.Cut(nil, text, 100)
 		require.Equal(t, want, string(got), text)
 		require.Len(t, strings.Fields(want), n, text)
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"C++":                 "c++",
+		"C++17":               "c++ c++17",
+		"C++-Kurs":            "c++ c++-kurs",
+		"C#9 F#-Kurs":         "c# c#9 f# f#-kurs",
+		"page.html#section":   "page.html#section",
+		"a+b":                 "a+b",
+		"e-mail":              "email",
+		"e\u2010mail":         "email",
+		"e\u2011mail":         "email",
+		"don’t":               "dont",
+		"1,234,567":           "1234567",
+		"1,234.50":            "1234.50",
+		"1.234.567,89":        "1234567",
+		"1'234'567":           "1234567",
+		"12,345 people":       "12345",
+		"3.141":               "3.141",
+		"1,23 12,3456 1,234x": "",
+		"1234,567":            "",
+		"a,234":               "",
+	} {
+		_, names := terms.Split(text, 100)
+		got := make([]string, len(names))
+		for i, n := range names {
+			got[i] = n.Term
+		}
+		require.Equal(t, want, strings.Join(got, " "), text)
+	}
+}
+
+// The digits of a script follow each other from zero on, and scripts are apart.
+func TestDigits(t *testing.T) {
+	t.Parallel()
+	var c terms.Cutter
+	tables := unicode.Nd
+	for _, r := range tables.R16 {
+		require.EqualValues(t, 9, r.Hi-r.Lo)
+	}
+	for _, r := range tables.R32 {
+		require.Zero(t, (r.Hi-r.Lo+1)%10)
+		for digit := r.Lo; digit <= r.Hi; digit++ {
+			got, _ := c.Cut(nil, string(rune(digit)), 1)
+			require.Equal(t, strconv.Itoa(int(digit-r.Lo)%10), string(got), "%x", digit)
+		}
 	}
 }
 

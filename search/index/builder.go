@@ -79,15 +79,30 @@ type pieces struct {
 func (p *pieces) add(term string, x piece) {
 	n, known := p.numbers[term]
 	if !known {
-		if p.numbers == nil {
-			p.numbers = map[string]uint32{}
-		}
-		n = uint32(len(p.terms)) //nolint:gosec // a new segment is small
-		p.numbers[term] = n
-		p.terms = append(p.terms, term)
+		n = p.addTerm(term)
 	}
 	x.term = n
 	p.list = append(p.list, x)
+}
+
+// addKey is add for a term whose memory is reused.
+func (p *pieces) addKey(term []byte, x piece) {
+	n, known := p.numbers[string(term)]
+	if !known {
+		n = p.addTerm(string(term))
+	}
+	x.term = n
+	p.list = append(p.list, x)
+}
+
+func (p *pieces) addTerm(term string) uint32 {
+	if p.numbers == nil {
+		p.numbers = map[string]uint32{}
+	}
+	n := uint32(len(p.terms)) //nolint:gosec // a new segment is small
+	p.numbers[term] = n
+	p.terms = append(p.terms, term)
+	return n
 }
 
 type reader struct {
@@ -137,13 +152,10 @@ func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 			x.count = 0
 		}
 		r.words.add(term, x)
-		before := ""
 		for _, config := range p.Configs {
 			for _, stem := range r.stems(config, term) {
-				if stem != before { // both languages may have the same stem
-					before = stem
-					r.stemmed.add(stem, x)
-				}
+				r.key = append(append(append(r.key[:0], config...), ':'), stem...)
+				r.stemmed.addKey(r.key, x)
 			}
 		}
 	}

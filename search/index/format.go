@@ -43,8 +43,9 @@ const (
 // Word returns the key of a word as written.
 func Word(term string) string { return wordPrefix + term }
 
-// Stem returns the key of a stem.
-func Stem(stem string) string { return stemPrefix + stem }
+// Stem returns the key of a stem by a text search configuration: a stem of another language is
+// another word.
+func Stem(config, stem string) string { return stemPrefix + config + ":" + stem }
 
 // Domain returns the key of the pages of a domain.
 func Domain(domain string) string { return domainPrefix + domain }

@@ -212,7 +212,7 @@ type asked struct {
 func word(w string) (index.Atom, func(document) bool) {
 	a := index.Atom{Variants: []index.Variant{{Keys: []string{index.Word(w)}, Weight: 1}}}
 	for _, stem := range stems("", w) {
-		a.Variants = append(a.Variants, index.Variant{Keys: []string{index.Stem(stem)}, Weight: 0.8})
+		a.Variants = append(a.Variants, index.Variant{Keys: []string{index.Stem("english", stem)}, Weight: 0.8})
 	}
 	return a, func(d document) bool {
 		for _, x := range slices.Concat(d.title, d.text) {
