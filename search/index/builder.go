@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -40,13 +41,12 @@ func Build(
 			r.languages.add(base(p.SecondLanguage), piece{page: r.page})
 		}
 	}
-	for _, of := range []struct {
-		prefix string
-		terms  *pieces
-	}{
-		{domainPrefix, &r.domains}, {languagePrefix, &r.languages}, {stemPrefix, &r.stemmed}, {wordPrefix, &r.words},
-	} {
-		if err := r.write(&t.w, of.prefix, of.terms); err != nil {
+	all := map[string]*pieces{domainPrefix: &r.domains, languagePrefix: &r.languages, wordPrefix: &r.words}
+	for config, stems := range r.stemmed {
+		all[Stem(config, "")] = stems
+	}
+	for _, prefix := range slices.Sorted(maps.Keys(all)) {
+		if err := r.write(&t.w, prefix, all[prefix]); err != nil {
 			return crawl.Segment{}, err
 		}
 	}
@@ -79,37 +79,23 @@ type pieces struct {
 func (p *pieces) add(term string, x piece) {
 	n, known := p.numbers[term]
 	if !known {
-		n = p.addTerm(term)
+		if p.numbers == nil {
+			p.numbers = map[string]uint32{}
+		}
+		n = uint32(len(p.terms)) //nolint:gosec // a new segment is small
+		p.numbers[term] = n
+		p.terms = append(p.terms, term)
 	}
 	x.term = n
 	p.list = append(p.list, x)
-}
-
-// addKey is add for a term whose memory is reused.
-func (p *pieces) addKey(term []byte, x piece) {
-	n, known := p.numbers[string(term)]
-	if !known {
-		n = p.addTerm(string(term))
-	}
-	x.term = n
-	p.list = append(p.list, x)
-}
-
-func (p *pieces) addTerm(term string) uint32 {
-	if p.numbers == nil {
-		p.numbers = map[string]uint32{}
-	}
-	n := uint32(len(p.terms)) //nolint:gosec // a new segment is small
-	p.numbers[term] = n
-	p.terms = append(p.terms, term)
-	return n
 }
 
 type reader struct {
 	page  uint32
 	stems func(config, term string) []string
 
-	words, stemmed, domains, languages pieces
+	words, domains, languages pieces
+	stemmed                   map[string]*pieces // by text search configuration
 
 	sorted []piece
 	list   list
@@ -121,7 +107,7 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 
 // release returns the reader to the pool.
 func (r *reader) release() {
-	for _, p := range []*pieces{&r.words, &r.stemmed, &r.domains, &r.languages} {
+	for _, p := range append(slices.Collect(maps.Values(r.stemmed)), &r.words, &r.domains, &r.languages) {
 		clear(p.numbers)
 		clear(p.terms) // they keep texts in memory
 		p.terms, p.list = p.terms[:0], p.list[:0]
@@ -154,11 +140,20 @@ func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 		r.words.add(term, x)
 		for _, config := range p.Configs {
 			for _, stem := range r.stems(config, term) {
-				r.key = append(append(append(r.key[:0], config...), ':'), stem...)
-				r.stemmed.addKey(r.key, x)
+				r.stemsOf(config).add(stem, x)
 			}
 		}
 	}
+}
+
+func (r *reader) stemsOf(config string) *pieces {
+	if r.stemmed[config] == nil {
+		if r.stemmed == nil {
+			r.stemmed = map[string]*pieces{}
+		}
+		r.stemmed[config] = new(pieces)
+	}
+	return r.stemmed[config]
 }
 
 func parseItem(item string) (term string, x piece) {
