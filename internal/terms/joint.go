@@ -76,7 +76,10 @@ func (c *Cutter) addName(text string, end int) {
 // Name returns the term of a name in lower case. It removes hyphens and apostrophes if they are the
 // only separators, so that "e-mail" becomes "email", and the separators of thousands in a number.
 func Name(text string) string {
-	text = asciiPunctuation.Replace(strings.ToLower(text))
+	text = strings.ToLower(text)
+	if strings.Contains(text, "\xe2\x80") {
+		text = asciiPunctuation.Replace(text)
+	}
 	for _, separator := range []byte(",.'") {
 		if isGrouped(text, separator) {
 			return strings.ReplaceAll(text, string(separator), "")

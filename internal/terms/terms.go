@@ -239,7 +239,7 @@ func decimal(r rune) (digit rune, ok bool) {
 	return '0' + rune(value), true
 }
 
-// isEmoji reports whether a character is a picture, which is a term by itself. Skin tones are none.
+// isEmoji reports whether a character is a picture, which is a term by itself. Skin tones are not.
 func isEmoji(r rune) bool {
 	const first, last, symbolsFirst, symbolsLast = 0x1f000, 0x1faff, 0x2600, 0x27bf
 	return (first <= r && r <= last || symbolsFirst <= r && r <= symbolsLast) && unicode.Is(unicode.So, r)
