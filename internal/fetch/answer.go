@@ -101,14 +101,14 @@ func contentLength(values []string) (int64, error) {
 func readStatusLine(lines *lineReader) (status int, isHTTP11 bool, err error) {
 	line, err := lines.next()
 	for range maxEmptyLines {
-		if line == "" && err == nil {
+		if len(line) == 0 && err == nil {
 			line, err = lines.next()
 		}
 	}
 	if err != nil {
 		return 0, false, err
 	}
-	version, rest, _ := strings.Cut(line, " ")
+	version, rest, _ := strings.Cut(string(line), " ")
 	rest = strings.TrimLeft(rest, " ")
 	name, number, _ := strings.Cut(version, "/")
 	major, err := strconv.ParseFloat(number, 64)
@@ -127,13 +127,28 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // readHeader reads header lines up to an empty line.
 func readHeader(lines *lineReader) (http.Header, error) {
-	header := http.Header{}
-	last := "" // the name of the line before, if that is valid
+	all := make([]byte, 0, 1<<10) // in one piece, as all values stay in memory together
+	count := 0
 	for {
 		line, err := lines.next()
-		if err != nil || line == "" {
-			return header, err
+		if err != nil {
+			return nil, err
 		}
+		if len(line) == 0 {
+			return parseHeader(string(all), count), nil
+		}
+		all = append(append(all, line...), '\n')
+		count++
+	}
+}
+
+// parseHeader parses count lines, each with its end.
+func parseHeader(text string, count int) http.Header {
+	header := make(http.Header, count)
+	values := make([]string, 0, count)
+	last := "" // the name of the line before, if that is valid
+	for line := range strings.Lines(text) {
+		line = line[:len(line)-1]
 		if line[0] == ' ' || line[0] == '\t' { // a folded line: RFC 9112, section 5.2
 			if values := header[last]; len(values) > 0 {
 				values[len(values)-1] += " " + cleanValue(line)
@@ -142,11 +157,18 @@ func readHeader(lines *lineReader) (http.Header, error) {
 		}
 		name, value, found := strings.Cut(line, ":")
 		name = strings.TrimRight(name, " \t")
-		if last = ""; found && httpguts.ValidHeaderFieldName(name) {
-			last = textproto.CanonicalMIMEHeaderKey(name)
-			header[last] = append(header[last], cleanValue(value))
+		if last = ""; !found || !httpguts.ValidHeaderFieldName(name) {
+			continue
 		}
+		last = textproto.CanonicalMIMEHeaderKey(name)
+		if header[last] != nil {
+			header[last] = append(header[last], cleanValue(value))
+			continue
+		}
+		values = append(values, cleanValue(value))
+		header[last] = values[len(values)-1 : len(values) : len(values)]
 	}
+	return header
 }
 
 func cleanValue(value string) string {
@@ -156,7 +178,8 @@ func cleanValue(value string) string {
 	return strings.Trim(value, " \t")
 }
 
-// lineReader reads lines that end in LF or CRLF, of at most left bytes together.
+// lineReader reads lines that end in LF or CRLF, of at most left bytes together. A line is valid
+// until the next is read.
 type lineReader struct {
 	source *bufio.Reader
 	left   int
@@ -165,26 +188,26 @@ type lineReader struct {
 var errTooLong = errors.New("the header is too long")
 
 // next returns a line without its end. The end of the source is io.ErrUnexpectedEOF.
-func (l *lineReader) next() (string, error) {
+func (l *lineReader) next() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := l.source.ReadSlice('\n')
 		if l.left -= len(part); l.left < 0 {
-			return "", errTooLong
+			return nil, errTooLong
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			line = append(line, part...)
 			continue
 		case errors.Is(err, io.EOF):
-			return "", io.ErrUnexpectedEOF
+			return nil, io.ErrUnexpectedEOF
 		case err != nil:
-			return "", err
+			return nil, err
 		}
 		if line != nil {
 			part = append(line, part...)
 		}
-		return string(bytes.TrimSuffix(part[:len(part)-1], []byte("\r"))), nil
+		return bytes.TrimSuffix(part[:len(part)-1], []byte("\r")), nil
 	}
 }
 
@@ -230,11 +253,12 @@ func (c *chunkReader) Read(p []byte) (int, error) {
 // next reads the lines between two chunks. It returns io.EOF after the last chunk.
 func (c *chunkReader) next() error {
 	c.lines.left = maxChunkExcess
-	line, err := "", error(nil)
+	var line []byte
+	var err error
 	if c.began {
 		line, err = c.lines.next()
 	}
-	if err == nil && line != "" {
+	if err == nil && len(line) > 0 {
 		return errors.New("a chunk is longer than its size")
 	}
 	if err == nil {
@@ -244,7 +268,7 @@ func (c *chunkReader) next() error {
 		return err
 	}
 	c.began = true
-	text, _, _ := strings.Cut(line, ";")
+	text, _, _ := strings.Cut(string(line), ";")
 	size, err := strconv.ParseUint(strings.Trim(text, " \t"), 16, 63)
 	switch {
 	case err != nil:

@@ -115,8 +115,8 @@ func TestBrokenAnswers(t *testing.T) {
 			answer("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/9\r\nContent-Length: 5\r\n\r\nhello"),
 			fetch.CauseProtocol, http.StatusPartialContent,
 		},
-		"BadStatus":         {answer("HTTP/1.1 OK\r\n\r\n"), fetch.CauseProtocol, 0},
-		"StatusZero":        {answer("HTTP/1.1 000 What\r\n\r\n"), fetch.CauseProtocol, 0},
+		"BadStatus":  {answer("HTTP/1.1 OK\r\n\r\n"), fetch.CauseProtocol, 0},
+		"StatusZero": {answer("HTTP/1.1 000 What\r\n\r\n"), fetch.CauseProtocol, 0},
 		"SwitchesProtocols": {
 			answer("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), fetch.CauseProtocol, 101,
 		},
