@@ -301,7 +301,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 		c.images.addTo(&page, base, pageURL)
 	}
 	for _, ref := range c.refs {
-		u, err := base.Resolve(ref.href)
+		u, err := base.Resolve(c.limits.encodeQuery(ref.href))
 		if err != nil || u == pageURL && ref.rel.InHead() {
 			continue // it is invalid, or the page's own
 		}

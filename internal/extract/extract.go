@@ -45,6 +45,10 @@ type Limits struct {
 	// Images enables the extraction of images. It costs nothing if unset.
 	Images bool
 
+	// Charset is the charset of the page before it was decoded, in which browsers send the queries of
+	// its links. Empty means UTF-8.
+	Charset string
+
 	// MaxImages caps Page.Images.
 	MaxImages int
 }

@@ -89,7 +89,8 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	}
 	defer r.parses.Release(1)
 	limits := extract.Limits{Images: r.d.Run.Settings.TakesImages()}
-	text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
+	text, charset, err := fetch.ToUTF8(resp.Body, resp.ContentType)
+	limits.Charset = charset
 	switch {
 	case err != nil:
 	case mediaType == "text/plain":

@@ -1,0 +1,33 @@
+package extract_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/internal/extract"
+)
+
+// Browsers send the query of a link in the charset of the page, and its path in UTF-8.
+func TestQueriesInTheCharsetOfThePage(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ charset, href, want string }{
+		"GBK":           {"gbk", "3.asp?DengJh=洪1700718", "http://a.example/3.asp?DengJh=%BA%E91700718"},
+		"PathInUTF8":    {"gbk", "洪?a=洪#洪", "http://a.example/%E6%B4%AA?a=%BA%E9"},
+		"Latin1":        {"windows-1252", "?q=é€", "http://a.example/?q=%E9%80"},
+		"NotInCharset":  {"windows-1252", "?q=洪x", "http://a.example/?q=%26%2327946%3Bx"},
+		"Encoded":       {"gbk", "?q=%E6%B4%AA", "http://a.example/?q=%E6%B4%AA"},
+		"UTF8":          {"utf-8", "?q=é", "http://a.example/?q=%C3%A9"},
+		"UTF16":         {"utf-16le", "?q=é", "http://a.example/?q=%C3%A9"},
+		"Unknown":       {"", "?q=é", "http://a.example/?q=%C3%A9"},
+		"WithoutAQuery": {"gbk", "/洪", "http://a.example/%E6%B4%AA"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page, err := extract.HTML([]byte("<a href='"+test.href+"'>x</a>"), mustURL(t, "http://a.example/"), extract.Limits{Charset: test.charset})
+			require.NoError(t, err)
+			require.Len(t, page.Links, 1)
+			require.Equal(t, test.want, page.Links[0].URL.String())
+		})
+	}
+}
