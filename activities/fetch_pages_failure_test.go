@@ -216,7 +216,7 @@ func TestFetchPagesGivesUpOn(t *testing.T) {
 		"A404":       {behaviour: web.Status{Code: 404}, outcome: crawl.OutcomeBlocked4xx, status: 404},
 		"A403":       {behaviour: web.Status{Code: 403}, outcome: crawl.OutcomeBlocked4xx, status: 403},
 		"NoHTTP":     {behaviour: raw("SSH-2.0-OpenSSH_9.9\r\n"), outcome: crawl.OutcomeFailed, says: "fetch: protocol"},
-		"ABrokenZip": {behaviour: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\nnope"), outcome: crawl.OutcomeFailed, status: 200, says: "fetch: decode"},
+		"ABrokenZip": {behaviour: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8bnope"), outcome: crawl.OutcomeFailed, status: 200, says: "fetch: decode"},
 		"AStatusOf42": {
 			behaviour: raw("HTTP/1.1 042 What\r\nContent-Length: 0\r\n\r\n"), outcome: crawl.OutcomeFailed, says: "fetch: protocol",
 		},

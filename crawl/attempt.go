@@ -168,6 +168,8 @@ func (s ElapsedMillis) MarshalJSON() ([]byte, error) {
 type PageUpdate struct {
 	// Failed reports whether the page has failed permanently.
 	Failed bool `json:"failed,omitempty"`
+	// RequestTarget is a new Visit.RequestTarget; empty leaves it unchanged.
+	RequestTarget string `json:"request_target,omitempty"`
 	// Visit is set if the page was read, or is unchanged.
 	Visit *VisitUpdate `json:"visit,omitempty"`
 	// Signals and the fields below are set if the page was read. Usage is also set with HasUsage.

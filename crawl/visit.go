@@ -22,6 +22,9 @@ type Visit struct {
 	// Content is the hash of the visible text, or of the body if the text is too short or the body is
 	// not a page; zero if unknown.
 	Content ContentHash `json:"content,omitzero"`
+	// RequestTarget is the spelling of the URL's request target to which the site redirects; empty
+	// means that of the URL. It is kept without a successful fetch.
+	RequestTarget string `json:"request_target,omitempty"`
 }
 
 // ContentHash is the first 16 bytes of a content's SHA-256; zero means no content. Two contents

@@ -10,6 +10,8 @@ const (
 	inPath  = 1 << iota // RFC 3986 pchar, and the brackets that browsers leave
 	inQuery             // likewise with "/" and "?", without "'" (WHATWG)
 	unreserved
+	inSpeltPath  // WHATWG URL standard, "path percent-encode set"
+	inSpeltQuery // likewise, "special-query percent-encode set"
 )
 
 var byteClasses = func() (classes [256]uint8) {
@@ -23,11 +25,20 @@ var byteClasses = func() (classes [256]uint8) {
 	set("!$&()*+,;=:@[]", inPath|inQuery)
 	set("'", inPath)
 	set("/?", inQuery)
+	for c := '!'; c <= '~'; c++ {
+		if !strings.ContainsRune("\"#<>?^`{}", c) {
+			set(string(c), inSpeltPath)
+		}
+		if !strings.ContainsRune("\"#<>'", c) {
+			set(string(c), inSpeltQuery)
+		}
+	}
 	return classes
 }()
 
-// appendPath appends the canonical form of a URL's path to b. path may lack its leading slash.
-func appendPath(b []byte, path string) []byte {
+// appendPath appends the canonical form of a URL's path to b, or its spelt form, with dot segments
+// resolved. path may lack its leading slash.
+func appendPath(b []byte, path string, spelt bool) []byte {
 	root := len(b)
 	if path != "" && strings.IndexByte(slashes, path[0]) >= 0 {
 		path = path[1:]
@@ -41,8 +52,11 @@ func appendPath(b []byte, path string) []byte {
 		}
 		start := len(b)
 		b = append(b, '/')
-		b = appendEscaped(b, segment, inPath)
-		b = dropSessionParams(b, start+1)
+		if spelt {
+			b = appendEscaped(b, segment, inSpeltPath)
+		} else {
+			b = dropSessionParams(appendEscaped(b, segment, inPath), start+1)
+		}
 		switch string(b[start+1:]) {
 		case "..":
 			start = root + max(bytes.LastIndexByte(b[root:start], '/'), 0)

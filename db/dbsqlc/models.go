@@ -454,6 +454,7 @@ type Outage struct {
 type Page struct {
 	ID             int64
 	Url            string
+	RequestTarget  *string
 	Domain         string
 	Origin         string
 	Kind           string

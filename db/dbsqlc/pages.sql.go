@@ -117,7 +117,7 @@ func (q *Queries) PageCrawls(ctx context.Context, arg PageCrawlsParams) ([]PageC
 }
 
 const pageGet = `-- name: PageGet :one
-SELECT id, url, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate, extractor, history, images_recorded FROM pages WHERE domain = $1 AND url = $2
+SELECT id, url, request_target, domain, origin, kind, status, language, signals, noindex, nofollow, usage, patterns, etag, last_modified, fresh_until, content_hash, simhash, trap, trap_evidence, fetched_at, failed_at, created_at, updated_at, duplicate, extractor, history, images_recorded FROM pages WHERE domain = $1 AND url = $2
 `
 
 type PageGetParams struct {
@@ -131,6 +131,7 @@ func (q *Queries) PageGet(ctx context.Context, arg PageGetParams) (Page, error) 
 	err := row.Scan(
 		&i.ID,
 		&i.Url,
+		&i.RequestTarget,
 		&i.Domain,
 		&i.Origin,
 		&i.Kind,

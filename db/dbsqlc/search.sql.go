@@ -375,7 +375,7 @@ FROM (
 CROSS JOIN LATERAL (
     SELECT y.version, y.second_language FROM page_keywords AS y WHERE y.page_id = x.page_id LIMIT 1
 ) AS k
-CROSS JOIN LATERAL (SELECT y.id, y.url, y.domain, y.origin, y.kind, y.status, y.language, y.signals, y.noindex, y.nofollow, y.usage, y.patterns, y.etag, y.last_modified, y.fresh_until, y.content_hash, y.simhash, y.trap, y.trap_evidence, y.fetched_at, y.failed_at, y.created_at, y.updated_at, y.duplicate, y.extractor, y.history, y.images_recorded FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
+CROSS JOIN LATERAL (SELECT y.id, y.url, y.request_target, y.domain, y.origin, y.kind, y.status, y.language, y.signals, y.noindex, y.nofollow, y.usage, y.patterns, y.etag, y.last_modified, y.fresh_until, y.content_hash, y.simhash, y.trap, y.trap_evidence, y.fetched_at, y.failed_at, y.created_at, y.updated_at, y.duplicate, y.extractor, y.history, y.images_recorded FROM pages AS y WHERE y.id = x.page_id LIMIT 1) AS p
 WHERE
     k.version = x.version AND NOT p.noindex
     AND coalesce((p.usage ->> 'unavailable_after')::timestamptz > now(), true)

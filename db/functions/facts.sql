@@ -130,7 +130,7 @@ BEGIN
             'attempt', c.attempt,
             'visit', jsonb_strip_nulls(jsonb_build_object(
                 'at', p.fetched_at, 'fresh_until', p.fresh_until, 'etag', p.etag, 'last_modified', p.last_modified,
-                'content', encode(p.content_hash, 'hex')
+                'content', encode(p.content_hash, 'hex'), 'request_target', p.request_target
             )),
             'extractor', p.extractor, 'duplicate', p.duplicate, 'is_revisit', c.is_revisit, 'images_recorded', p.images_recorded,
             'image', CASE WHEN c.kind = ANY (kinds('image')) THEN (

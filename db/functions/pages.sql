@@ -1,5 +1,4 @@
--- Stores found pages and returns their ids in the same order; URLs may repeat. Each page is {url,
--- domain, origin, kind, patterns}. It sorts them, so that two transactions do not deadlock.
+-- Stores found pages, sorted against deadlocks, and returns their ids in order. URLs may repeat.
 CREATE OR REPLACE FUNCTION pages_add(p_pages jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO pages (url, domain, origin, kind, patterns)
@@ -36,6 +35,7 @@ BEGIN
         status = CASE WHEN u.visited THEN 'fetched' WHEN u.page ? 'failed' THEN 'failed' ELSE x.status END,
         fetched_at = CASE WHEN u.visited THEN a.ended_at ELSE x.fetched_at END,
         failed_at = CASE WHEN u.page ? 'failed' THEN a.ended_at ELSE x.failed_at END,
+        request_target = coalesce(u.page ->> 'request_target', x.request_target),
         etag = CASE WHEN u.visited THEN u.visit ->> 'etag' ELSE x.etag END,
         last_modified = CASE WHEN u.visited THEN (u.visit ->> 'last_modified')::timestamptz ELSE x.last_modified END,
         fresh_until = CASE WHEN u.visited THEN a.ended_at + ms_interval((u.visit ->> 'fresh_ms')::bigint) ELSE x.fresh_until END,

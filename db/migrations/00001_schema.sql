@@ -292,6 +292,8 @@ CREATE TABLE run_registered_domains (
 CREATE TABLE pages (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     url text NOT NULL,
+    -- the spelling of the URL's request target to which the site redirects; null means that of the URL
+    request_target text,
     domain text NOT NULL,
     origin text NOT NULL,
     -- the kind of resource: page, robots, tdm, … (package kinds)
@@ -330,6 +332,7 @@ CREATE TABLE pages (
     -- its images were recorded when it was last read
     images_recorded boolean,
     CONSTRAINT pages_url_bounded CHECK (octet_length(url) <= 2048),
+    CONSTRAINT pages_request_target_bounded CHECK (octet_length(request_target) <= 2048),
     CONSTRAINT pages_url_unique UNIQUE (domain, url)
 ) WITH (
     -- as page_crawls: each new content leaves a dead row with entries in all indexes

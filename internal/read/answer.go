@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -132,7 +133,7 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 		return
 	}
 	if to == r.url {
-		recordNoContent(at, reasons.NoTarget, "redirect to itself")
+		r.redirectToItself(at, location, resp.Header)
 		return
 	}
 	at.Redirect, at.AllLinks = true, true
@@ -153,6 +154,26 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 		return
 	}
 	at.Charge = decide.ChargeRedirect(*r.d.Attempt, r.url, to)
+}
+
+// redirectToItself has the page requested again in the spelling of its Location, once: a site may
+// serve it under one spelling only.
+func (r *reading) redirectToItself(at *crawl.Attempt, location string, header http.Header) {
+	c := *r.d.Attempt
+	target, err := r.url.SpeltTarget(location)
+	requested := cmp.Or(c.Visit.RequestTarget, r.url.RequestTarget())
+	isFirst := c.Visit.RequestTarget == "" || c.Number == 1
+	if err == nil && target != requested && isFirst && !decide.LastAttempt(*r.d.Run, c) {
+		at.Error = "redirect to another spelling of the page, which is requested next: " + target
+		at.Page, at.Image = &crawl.PageUpdate{RequestTarget: target}, nil
+		at.RetryIn = new(crawl.Millis)
+		return
+	}
+	details := "redirect to itself"
+	if header.Get("Set-Cookie") != "" {
+		details += ": the site needs a cookie, and Mosey keeps none"
+	}
+	recordNoContent(at, reasons.NoTarget, details)
 }
 
 // settle marks a page without a retry as failed.

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -26,6 +27,8 @@ type Request struct {
 	// Claim.
 	Start crawl.Start
 	URL   urls.URL
+	// Target is the request target in place of the URL's; empty means that of the URL.
+	Target string
 	// FactsDomain is the domain whose facts are returned; empty means Start.Domain.
 	FactsDomain string
 	Header      http.Header
@@ -234,7 +237,7 @@ func (c *Client) exchange(ctx context.Context, req Request, t target, began time
 		defer cancel()
 		defer context.AfterFunc(c.aborted, cancel)()
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
-			URL: req.URL.String(), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
+			URL: req.URL.Origin() + cmp.Or(req.Target, req.URL.RequestTarget()), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
 			MaxBodyBytes: kind.MaxBytes, Header: req.Header, WantBody: req.WantBody, ToFile: kind.Large,
 		})
 		c.noteAddress(t.addr, x.Err)

@@ -102,6 +102,9 @@ func (r *Reader) read(ctx context.Context, c crawl.AttemptFacts, probing bool) (
 		return nil, err
 	}
 	d, tdm := p.rules.Decide(u.RequestTarget()), p.rules.Decide(usage.TDMPath)
+	if c.Visit.RequestTarget != "" && d.Allowed {
+		d = p.rules.Decide(c.Visit.RequestTarget)
+	}
 	ruling := &decide.Ruling{
 		Allowed: d.Allowed, Line: d.Line, Rule: d.Rule, TDMAllowed: tdm.Allowed, TDMLine: tdm.Line,
 		FrontPageAllowed: probing && p.rules.Decide("/").Allowed,

@@ -1,0 +1,98 @@
+package activities_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/manners/web"
+)
+
+// onlyAs serves a page under one spelling, and redirects all others to it.
+func onlyAs(target string) web.Behaviour {
+	return serve(func(v *web.Visit) {
+		v.W.Header().Set("Content-Type", "text/html")
+		if v.R.RequestURI != target {
+			v.W.Header().Set("Location", target)
+			v.W.WriteHeader(http.StatusMovedPermanently)
+			return
+		}
+		v.Write([]byte("<title>Panther</title><p>A page of its own spelling"))
+	})
+}
+
+// A page that its site serves under another spelling than the canonical one is read.
+func TestTheSpellingOfTheSite(t *testing.T) {
+	t.Parallel()
+	for name, target := range map[string]string{
+		"/panzer-Panther": "/panzer-%50anther",
+		"/jos%C3%A9":      "/jos%c3%a9",
+		"/":               "/;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9",
+		"/news":           "/news?utm_source=a",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{sites: serving(map[string]web.Behaviour{name: onlyAs(target), target: onlyAs(target)})})
+			b.seed(t, name)
+			b.allowAll(t, b.page("/"))
+			b.follow(t)
+			rep := b.report(t, name)
+			require.Equal(t, []string{name, target}, b.pages())
+			require.Equal(t, "Panther", rep.Title)
+			require.Len(t, rep.Crawls, 2)
+			require.Equal(t, 200, rep.Crawls[0].StatusCode)
+			require.Contains(t, rep.Crawls[1].Error, "another spelling of the page, which is requested next: "+target)
+			require.Equal(t, 1, b.count(t, "SELECT count(*) FROM pages WHERE kind = 'page'"))
+			b.requireNothingInFlight(t)
+		})
+	}
+
+	t.Run("IsNotRequestedIfRobotsForbidsIt", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: serving(map[string]web.Behaviour{
+			"/robots.txt": raw("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /*;jsessionid\n"),
+			"/":           onlyAs("/;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9"),
+		})})
+		b.seed(t, "/")
+		b.follow(t)
+		require.Equal(t, []string{"/"}, b.pages())
+		require.Equal(t, crawl.OutcomeBlockedRobots, b.report(t, "/").Crawls[0].Outcome)
+	})
+}
+
+// A redirect to the same spelling, or to a third one, ends.
+func TestRedirectsToItself(t *testing.T) {
+	t.Parallel()
+	t.Run("WithACookie", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, options{sites: serving(map[string]web.Behaviour{"/a": serve(func(v *web.Visit) {
+			http.SetCookie(v.W, &http.Cookie{Name: "seen", Value: "1"})
+			http.Redirect(v.W, v.R, v.R.RequestURI, http.StatusFound)
+		})})})
+		b.seed(t, "/a")
+		b.allowAll(t, b.page("/"))
+		b.follow(t)
+		require.Equal(t, []string{"/a"}, b.pages())
+		rep := b.report(t, "/a")
+		require.Equal(t, crawl.OutcomeSuccess, rep.Crawls[0].Outcome)
+		require.Equal(t, string(reasons.NoTarget), string(rep.Crawls[0].Skipped))
+		require.Contains(t, rep.Crawls[0].Error, "redirect to itself: the site needs a cookie")
+	})
+
+	t.Run("BetweenSpellings", func(t *testing.T) {
+		t.Parallel()
+		around := serve(func(v *web.Visit) {
+			v.W.Header().Set("Location", map[string]string{"/ab": "/a%62", "/a%62": "/%61b"}[v.R.RequestURI])
+			v.W.WriteHeader(http.StatusFound)
+		})
+		b := setup(t, options{sites: serving(map[string]web.Behaviour{"/ab": around, "/a%62": around})})
+		b.seed(t, "/ab")
+		b.allowAll(t, b.page("/"))
+		b.follow(t)
+		require.Equal(t, []string{"/ab", "/a%62"}, b.pages())
+		require.Contains(t, b.report(t, "/ab").Crawls[0].Error, "redirect to itself")
+	})
+}
