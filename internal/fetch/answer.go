@@ -87,7 +87,7 @@ func contentLength(values []string) (int64, error) {
 	for value := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 63)
 		if err != nil {
-			return -1, nil //nolint:nilerr // as browsers do
+			return -1, nil
 		}
 		if length >= 0 && int64(n) != length {
 			return 0, errors.New("different values of Content-Length")

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"os"
@@ -219,6 +220,9 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	answer, err := c.send(x, request, source)
 	if err != nil {
 		return nil, classify(caller, total, CauseProtocol, "no response", err)
+	}
+	if body, ok := answer.body.(io.Closer); ok {
+		defer func() { _ = body.Close() }()
 	}
 	x.status = answer.status
 	if answer.status < http.StatusOK {

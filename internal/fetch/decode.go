@@ -155,13 +155,16 @@ func isBinary(octet byte) bool {
 // isCoded reports whether the head of a body can be of coding. gzip (RFC 1952, section 2.3.1) and
 // zstd (RFC 8878, section 3.1) begin with magic numbers; a body with another beginning is plain.
 func isCoded(coding string, head []byte) bool {
+	begins := func(magic string) bool {
+		n := min(len(head), len(magic))
+		return string(head[:n]) == magic[:n]
+	}
 	switch coding {
 	case "gzip":
-		return bytes.HasPrefix([]byte("\x1f\x8b"), head[:min(len(head), 2)])
+		return begins("\x1f\x8b")
 	case "zstd":
 		const skippable = 0x50
-		return bytes.HasPrefix([]byte("\x28\xb5\x2f\xfd"), head) ||
-			head[0]&0xf0 == skippable && bytes.HasPrefix([]byte("\x2a\x4d\x18"), head[1:])
+		return begins("\x28\xb5\x2f\xfd") || head[0]&0xf0 == skippable && begins(string(head[:1])+"\x2a\x4d\x18")
 	default:
 		return true
 	}

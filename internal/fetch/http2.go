@@ -56,7 +56,7 @@ func dialedConn(ctx context.Context, _, _ string) (net.Conn, error) {
 
 func (c *http2Client) send(x *exchange, request *http.Request) (*answer, error) {
 	ctx := context.WithValue(request.Context(), exchangeKey{}, x)
-	response, err := c.transport.RoundTrip(request.WithContext(ctx))
+	response, err := c.transport.RoundTrip(request.WithContext(ctx)) //nolint:bodyclose // run closes it
 	if err != nil {
 		return nil, err
 	}

@@ -45,8 +45,9 @@ func lenientPNG(file *bufio.Reader) io.Reader {
 			n, kind := int64(binary.BigEndian.Uint32(head)), string(head[4:])
 			switch {
 			case kind == "tRNS" && n <= transparencyMax:
-				chunk := append(head, make([]byte, n)...)
-				if _, err := io.ReadFull(file, chunk[8:]); err != nil {
+				chunk := make([]byte, len(head)+int(n), len(head)+int(n)+crc32.Size)
+				copy(chunk, head)
+				if _, err := io.ReadFull(file, chunk[len(head):]); err != nil {
 					return nil, err
 				}
 				chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))

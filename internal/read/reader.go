@@ -113,7 +113,8 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 	one := &reading{Reader: r, d: d, url: u, last: last, facts: facts}
 	header := one.conditions()
 	req := request.Request{
-		URL: u, Target: c.Visit.RequestTarget, Header: header, WantBody: wantBody(c.Kind.Traits(), one.comparedVisit), Read: one.handleResponse, Settle: one.settle,
+		URL: u, Target: c.Visit.RequestTarget, Header: header, WantBody: wantBody(c.Kind.Traits(), one.comparedVisit),
+		Read: one.handleResponse, Settle: one.settle,
 		Start: crawl.Start{AttemptID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
 	if req.Retry = !decide.LastAttempt(run, c); req.Retry {
