@@ -153,8 +153,8 @@ func (u URL) Resolve(ref string) (URL, error) {
 	return target, nil
 }
 
-// SpeltTarget returns the RequestTarget of Resolve(ref) in the spelling of ref, as browsers request
-// it: percent-encodings stay as they are, and so do parameters that hold a session or track a visitor.
+// SpeltTarget returns the RequestTarget of Resolve(ref) in the spelling of ref. Browsers request it:
+// percent-encodings stay as they are, and all parameters are kept.
 func (u URL) SpeltTarget(ref string) (string, error) {
 	target, reason := u.resolve(clean(ref), true)
 	if reason != nil {

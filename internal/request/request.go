@@ -27,7 +27,7 @@ type Request struct {
 	// Claim.
 	Start crawl.Start
 	URL   urls.URL
-	// Target is the request target in place of the URL's; empty means that of the URL.
+	// Target is the request target; empty means the URL's own.
 	Target string
 	// FactsDomain is the domain whose facts are returned; empty means Start.Domain.
 	FactsDomain string
