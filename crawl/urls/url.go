@@ -153,7 +153,7 @@ func (u URL) Resolve(ref string) (URL, error) {
 	return target, nil
 }
 
-// SpeltTarget returns the RequestTarget of Resolve(ref) in the spelling of ref. Browsers request it:
+// SpeltTarget returns the RequestTarget of Resolve(ref) in the spelling of ref, as browsers do:
 // percent-encodings stay as they are, and all parameters are kept.
 func (u URL) SpeltTarget(ref string) (string, error) {
 	target, reason := u.resolve(clean(ref), true)

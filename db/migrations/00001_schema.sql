@@ -292,7 +292,7 @@ CREATE TABLE run_registered_domains (
 CREATE TABLE pages (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     url text NOT NULL,
-    -- another spelling of the URL's request target, which the site prefers; null means the URL's own
+    -- another spelling of the URL's request target, which the site prefers; null means the URL's
     request_target text,
     domain text NOT NULL,
     origin text NOT NULL,

@@ -31,11 +31,11 @@ type answer struct {
 // readAnswer reads an HTTP/1.x response (RFC 9112) from source as browsers do. Where the standard
 // has a client refuse a response, but a browser shows the page, it reads on:
 //
-//   - Header lines end in LF, too. A line without a colon or with an invalid name is skipped, and CR
-//     and NUL in a value become spaces (RFC 9110, section 5.5).
+//   - Header lines end in LF, too. A line without a colon or with an invalid name is skipped.
+//     CR and NUL in a value become spaces (RFC 9110, section 5.5).
 //   - A Content-Length that is no number is ignored. Different ones are an error.
-//   - Only chunked counts in Transfer-Encoding, and counts once. Chunk lines end in LF, too. Trailers
-//     are not read.
+//   - Only chunked counts in Transfer-Encoding, and counts once. Chunk lines end in LF, too.
+//     Trailers are not read.
 //
 // It skips interim responses. All heads together take at most maxHeaderBytes.
 func readAnswer(source *bufio.Reader) (*answer, error) {

@@ -15,7 +15,7 @@ import (
 const (
 	// prescanBytes bounds the search for a charset in a page whose head does not end before.
 	prescanBytes = 64 << 10
-	// minPrescanBytes are searched whatever they are: HTML standard, "determining the character encoding".
+	// minPrescanBytes are always searched: HTML standard, "determining the character encoding".
 	minPrescanBytes = 1024
 	// guessedBytes bounds the bytes of which a charset is guessed.
 	guessedBytes = 32 << 10
@@ -42,8 +42,8 @@ var boms = []struct{ mark, name string }{
 
 // ToUTF8 decodes a body to valid UTF-8, and returns the Encoding standard's name of its charset.
 // The byte order mark decides, else the Content-Type header, else, in HTML and XML, a meta element
-// or the XML declaration. Unknown names are ignored. Without a declaration, valid UTF-8 is UTF-8, and
-// for other bodies the frequency of characters decides; the default is windows-1252.
+// or the XML declaration. Unknown names are ignored. Without a declaration, valid UTF-8 is UTF-8.
+// For other bodies the frequency of characters decides; the default is windows-1252.
 //
 // Invalid sequences become U+FFFD, a byte order mark is removed, and NUL stays. The result takes at
 // most three times the body's bytes, and may share its memory. The error is an *Error of

@@ -53,8 +53,8 @@ func (c *Client) dial(caller, total context.Context, x *exchange) *Error {
 	return classify(caller, total, CauseTLS, "no TLS handshake", err)
 }
 
-// cipherSuites returns the default ones and those of TLS 1.2 with RSA key exchange, which old servers
-// need and browsers offer.
+// cipherSuites returns the default suites and those of TLS 1.2 with RSA key exchange, which old
+// servers need and browsers offer.
 func cipherSuites() []uint16 {
 	suites := []uint16{
 		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,

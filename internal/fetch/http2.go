@@ -19,8 +19,8 @@ const (
 	http2Buffer = 64 << 10
 )
 
-// http2Client requests from the few hosts that speak no HTTP/1.1, and remembers them. All others are
-// asked in HTTP/1.1, which costs less for one request a connection.
+// http2Client requests from the few hosts that speak no HTTP/1.1, and remembers them. All other
+// hosts get HTTP/1.1, which costs less for one request a connection.
 type http2Client struct {
 	transport *http.Transport
 	mu        sync.Mutex
@@ -84,15 +84,15 @@ func (c *http2Client) remember(host string) {
 	c.hosts[host] = true
 }
 
-// refusesHTTP1 reports whether err of a TLS handshake is a server's refusal of the offered protocols
-// (ALPN, RFC 7301).
+// refusesHTTP1 reports whether err of a TLS handshake is a server's refusal of the offered
+// protocols (ALPN, RFC 7301).
 func refusesHTTP1(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "remote error" && op.Err.Error() == "tls: no application protocol"
 }
 
 // beginsWithHTTP2Frame reports whether a response begins with a frame of type SETTINGS or GOAWAY on
-// stream 0 (RFC 9113, sections 3.4 and 4.1). A response of HTTP/1.1 is longer than the head of a frame.
+// stream 0 (RFC 9113, sections 3.4 and 4.1). A response of HTTP/1.1 is longer than a frame's head.
 func beginsWithHTTP2Frame(source *bufio.Reader) bool {
 	const typeAt, streamAt, size = 3, 5, 9
 	f, err := source.Peek(size)

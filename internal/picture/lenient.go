@@ -32,8 +32,8 @@ func (r *partsReader) Read(p []byte) (int, error) {
 	}
 }
 
-// lenientPNG leaves out ancillary chunks that change no pixel, since one with a wrong checksum costs
-// nothing (PNG specification, section 13.3). The chunk that does, tRNS, gets a new checksum.
+// lenientPNG leaves out ancillary chunks that change no pixel: their checksums do not matter (PNG
+// specification, section 13.3). The chunk that changes pixels, tRNS, gets a new checksum.
 func lenientPNG(file *bufio.Reader) io.Reader {
 	const transparencyMax = 256 // entries of a palette
 	return &partsReader{part: io.LimitReader(file, 8), next: func() (io.Reader, error) {

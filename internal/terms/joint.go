@@ -99,7 +99,7 @@ var asciiPunctuation = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2019
 // typographicBytes is the length of the characters that typographic reads.
 const typographicBytes = 3
 
-// typographic returns the ASCII character for the hyphen or apostrophe that a text begins with, or 0.
+// typographic returns the ASCII character for a hyphen or an apostrophe that begins a text, or 0.
 func typographic(text string) byte {
 	switch {
 	case len(text) < typographicBytes || text[0] != 0xe2 || text[1] != 0x80:
