@@ -330,3 +330,24 @@ func TestRobotsThatAreNotWellFormedForbid(t *testing.T) {
 		})
 	}
 }
+
+// A robots.txt whose response only browsers read is obeyed.
+func TestRobotsInOddResponses(t *testing.T) {
+	t.Parallel()
+	const rules = "User-agent: *\nDisallow: /a\n"
+	for name, head := range map[string]string{
+		"ChunkedTwice":     "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n1b\n" + rules + "\n0\n\n",
+		"LineWithoutColon": "no colon here\r\nContent\u2010Type: x\r\nContent-Length: aaah\r\n\r\n" + rules,
+		"UnknownCoding":    "Content-Encoding: aws-chunked\r\n\r\n" + rules,
+		"PlainAsGzip":      "Content-Encoding: gzip\r\n\r\n" + rules,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{sites: robotsFile(raw("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n" + head))})
+			b.seed(t, "/a", "/b")
+			b.follow(t)
+			require.Equal(t, []string{"/b"}, b.pages())
+			require.Equal(t, crawl.RobotsRules, b.robots(t).Verdict)
+		})
+	}
+}

@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -95,7 +96,11 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.firstByte = now
 	}
 	// net/http ends its own reads by a deadline; the client causes any other error.
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case err == nil, errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, io.EOF):
+		c.markClosed(max(now-sinceLastSegment(c.Conn), c.lastWrite))
+	default:
 		c.markClosed(now)
 	}
 	return n, err
