@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceLastSegment returns the time since the kernel received the last segment of a connection, which
-// after an EOF is the client's close. A busy machine wakes the reader later. 0 means unknown.
+// sinceLastSegment returns the time since the kernel received the last segment of a connection.
+// After an EOF that is the client's close, for which a busy machine wakes its reader late. 0 means
+// unknown.
 func sinceLastSegment(c net.Conn) time.Duration {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {

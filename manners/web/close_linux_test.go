@@ -15,7 +15,7 @@ func TestACloseThatIsReadLate(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
-	client, err := net.Dial("tcp", listener.Addr().String()) //nolint:noctx // on this machine
+	client, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	server, err := listener.Accept()
 	require.NoError(t, err)
