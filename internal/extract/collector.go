@@ -273,7 +273,7 @@ func (c *collector) anchor(ref reference) string {
 }
 
 // firstValid returns the first reference that resolves, or the zero value.
-func firstValid(base urls.URL, hrefs []string) urls.URL {
+func firstValid(base documentBase, hrefs []string) urls.URL {
 	for _, href := range hrefs {
 		if u, err := base.Resolve(href); err == nil && href != "" {
 			return u
@@ -284,9 +284,9 @@ func firstValid(base urls.URL, hrefs []string) urls.URL {
 
 // page resolves the collected references against the page's URL.
 func (c *collector) page(pageURL urls.URL) Page {
-	base, err := pageURL.Resolve(c.base)
-	if err != nil || c.base == "" {
-		base = pageURL
+	base := documentBase{pageURL, c.limits.Charset}
+	if u, err := base.Resolve(c.base); err == nil && c.base != "" {
+		base.URL = u
 	}
 	page := c.textPage()
 	page.Language, page.Metas, page.LinksDropped = c.language, c.metas, c.refsDropped
@@ -301,7 +301,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 		c.images.addTo(&page, base, pageURL)
 	}
 	for _, ref := range c.refs {
-		u, err := base.Resolve(c.limits.encodeQuery(ref.href))
+		u, err := base.Resolve(ref.href)
 		if err != nil || u == pageURL && ref.rel.InHead() {
 			continue // it is invalid, or the page's own
 		}

@@ -225,7 +225,7 @@ func (d *descriptions) signals(s *crawl.Signals, c *collector) {
 }
 
 // validFeeds returns the first distinct references that resolve, at most [crawl.FeedsMax].
-func validFeeds(base urls.URL, hrefs []string) []string {
+func validFeeds(base documentBase, hrefs []string) []string {
 	var feeds []string
 	for _, href := range hrefs {
 		u, err := base.Resolve(href)
@@ -237,7 +237,7 @@ func validFeeds(base urls.URL, hrefs []string) []string {
 }
 
 // declaredLanguages returns the page's declared languages, including the hreflang of its own URL.
-func (c *collector) declaredLanguages(base, page urls.URL) []string {
+func (c *collector) declaredLanguages(base documentBase, page urls.URL) []string {
 	var list []string
 	if c.language != "" {
 		list = append(list, c.language)

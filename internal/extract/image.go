@@ -61,7 +61,7 @@ type imageIndex struct {
 }
 
 // addTo resolves the images found on the page.
-func (c *imageCollector) addTo(page *Page, base, pageURL urls.URL) {
+func (c *imageCollector) addTo(page *Page, base documentBase, pageURL urls.URL) {
 	c.endPicture()
 	for len(c.figures) > 0 {
 		c.endFigure()
@@ -74,7 +74,7 @@ func (c *imageCollector) addTo(page *Page, base, pageURL urls.URL) {
 	page.ImagesSVG = len(x.svg)
 }
 
-func (x *imageIndex) add(found foundImage, base, pageURL urls.URL) {
+func (x *imageIndex) add(found foundImage, base documentBase, pageURL urls.URL) {
 	image := Image{Alt: found.alt, Caption: found.caption, Width: found.width, Height: found.height}
 	for _, c := range found.list {
 		u, err := base.Resolve(c.ref)

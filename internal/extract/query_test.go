@@ -30,4 +30,15 @@ func TestQueriesInTheCharsetOfThePage(t *testing.T) {
 			require.Equal(t, test.want, page.Links[0].URL.String())
 		})
 	}
+
+	t.Run("AllReferences", func(t *testing.T) {
+		t.Parallel()
+		page, err := extract.HTML([]byte("<link rel=canonical href='?c=é'><link rel=alternate type=application/rss+xml href='?f=é'>"+
+			"<img src='i?i=é'>"), mustURL(t, "http://a.example/"), extract.Limits{Charset: "windows-1252", Images: true})
+		require.NoError(t, err)
+		require.Equal(t, "http://a.example/?c=%E9", page.Canonical)
+		require.Equal(t, []string{"http://a.example/?f=%E9"}, page.Feeds)
+		require.Len(t, page.Images, 1)
+		require.Equal(t, "http://a.example/i?i=%E9", page.Images[0].URL.String())
+	})
 }
