@@ -1,6 +1,9 @@
 package terms
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // PlacedTerm is a term with its position in a text, starting at 1.
 type PlacedTerm struct {
@@ -76,10 +79,7 @@ func (c *Cutter) addName(text string, end int) {
 // Name returns the term of a name in lower case. It removes hyphens and apostrophes if they are the
 // only separators, so that "e-mail" becomes "email", and the separators of thousands in a number.
 func Name(text string) string {
-	text = strings.ToLower(text)
-	if strings.Contains(text, "\xe2\x80") {
-		text = asciiPunctuation.Replace(text)
-	}
+	text = strings.Map(asciiPunctuation, strings.ToLower(text))
 	for _, separator := range []byte(",.'") {
 		if isGrouped(text, separator) {
 			return strings.ReplaceAll(text, string(separator), "")
@@ -93,21 +93,28 @@ func Name(text string) string {
 
 var hyphens = strings.NewReplacer("-", "", "'", "")
 
-// asciiPunctuation replaces what [typographic] reads.
-var asciiPunctuation = strings.NewReplacer("\u2010", "-", "\u2011", "-", "\u2019", "'")
+// asciiPunctuation returns the ASCII character for a typographic hyphen or apostrophe, else r.
+func asciiPunctuation(r rune) rune {
+	switch r {
+	case '\u2010', '\u2011':
+		return '-'
+	case '\u2019':
+		return '\''
+	}
+	return r
+}
 
-// typographicBytes is the length of the characters that typographic reads.
-const typographicBytes = 3
+// typographicBytes is the length of these characters, and typographicFirst their first byte.
+const typographicBytes, typographicFirst = 3, 0xe2
 
 // typographic returns the ASCII character for a hyphen or an apostrophe that begins a text, or 0.
 func typographic(text string) byte {
-	switch {
-	case len(text) < typographicBytes || text[0] != 0xe2 || text[1] != 0x80:
+	if text == "" || text[0] != typographicFirst {
 		return 0
-	case text[2] == 0x90, text[2] == 0x91:
-		return '-'
-	case text[2] == 0x99:
-		return '\''
+	}
+	r, _ := utf8.DecodeRuneInString(text)
+	if ascii := asciiPunctuation(r); ascii != r {
+		return byte(ascii) //nolint:gosec // ASCII
 	}
 	return 0
 }
