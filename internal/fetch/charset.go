@@ -72,7 +72,7 @@ func determine(body []byte, contentType string) (name string, mark int) {
 	if _, name := charset.Lookup(charsetIn(contentType)); name != "" {
 		return name, 0
 	}
-	if media := mediaType(contentType); media == "" || strings.Contains(media, "html") || strings.Contains(media, "xml") {
+	if isMarkup(mediaType(contentType)) {
 		head := body[:min(len(body), prescanBytes)]
 		if name := cmp.Or(metaCharset(head), declaredName(xmlCharset(head))); name != "" {
 			return name, 0
@@ -86,6 +86,13 @@ func determine(body []byte, contentType string) (name string, mark int) {
 	}
 	return cmp.Or(guess(body), fallback), 0
 }
+
+// isMarkup reports whether a media type is HTML or XML, or missing, and isText whether it is a text.
+func isMarkup(media string) bool {
+	return media == "" || strings.Contains(media, "html") || strings.Contains(media, "xml")
+}
+
+func isText(media string) bool { return isMarkup(media) || strings.HasPrefix(media, "text/") }
 
 // guess returns the charset whose characters a body most likely has, or "".
 func guess(body []byte) string {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/html/charset"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -79,7 +80,12 @@ func readBody(response *Response, source io.Reader, buffer *bytes.Buffer, limits
 	}
 	reserve := min(max(response.ContentLength, 0), limit, maxFirstBuffer)
 	buffer.Grow(int(reserve) + bytes.MinRead)
-	if _, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, unsharedBodyBytes))); err == nil && buffer.Len() == unsharedBodyBytes {
+	_, err = buffer.ReadFrom(io.LimitReader(decoded, min(limit+1, unsharedBodyBytes)))
+	head := buffer.Bytes()[:min(buffer.Len(), sniffedBytes)]
+	if err == nil && unknown != "" && isText(response.MediaType) && slices.ContainsFunc(head, isBinary) {
+		return fail(CauseDecode, fmt.Sprintf("the body has the unknown Content-Encoding %.20q", unknown), nil)
+	}
+	if err == nil && buffer.Len() == unsharedBodyBytes {
 		if limits.toFile {
 			return spoolBody(response, wire, buffer, decoded, limit)
 		}
@@ -90,9 +96,6 @@ func readBody(response *Response, source io.Reader, buffer *bytes.Buffer, limits
 	body := buffer.Bytes()
 	if err != nil {
 		return classifyBodyError(response, wire, body, err)
-	}
-	if unknown != "" && slices.ContainsFunc(body[:min(len(body), sniffedBytes)], isBinary) {
-		return fail(CauseDecode, fmt.Sprintf("the body has the unknown Content-Encoding %.20q", unknown), nil)
 	}
 	response.Truncated = int64(len(body)) > limit
 	response.Body = body[:min(int64(len(body)), limit)]
@@ -125,9 +128,9 @@ func classifyBodyError(response *Response, wire *wireReader, part []byte, err er
 	}
 }
 
-// contentCodings returns the codings to decode, in the order of their application, and a name that
-// is no known coding. Browsers decode nothing for such a name: charsets, media types and codings of
-// a store between are common mistakes, and the body is plain.
+// contentCodings returns the codings to decode, in the order of their application, and an unknown
+// name. Browsers decode nothing for an unknown name: charsets, media types and codings of a store
+// between are common mistakes, and the body is plain.
 func contentCodings(values []string) (codings []string, unknown string, err error) {
 	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		coding = strings.ToLower(strings.TrimSpace(coding))
@@ -138,7 +141,9 @@ func contentCodings(values []string) (codings []string, unknown string, err erro
 		case "x-gzip":
 			codings = append(codings, "gzip")
 		default:
-			unknown = coding
+			if encoding, _ := charset.Lookup(coding); encoding == nil {
+				unknown = coding
+			}
 		}
 		if len(codings) > maxCodings {
 			return nil, "", fmt.Errorf("more than %d codings", maxCodings)

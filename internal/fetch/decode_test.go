@@ -104,6 +104,17 @@ func TestContentCodings(t *testing.T) {
 		require.Equal(t, "hellohello", string(response.Body))
 	})
 
+	t.Run("ImagesOfUnknownCodings", func(t *testing.T) {
+		t.Parallel()
+		const head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Encoding: "
+		image := "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
+		for _, coding := range []string{"utf-8", "aws-chunked"} {
+			response, err := newClient(t).Do(t.Context(), serve(t, answer(head+coding+"\r\n\r\n"+image)).get("/"))
+			require.NoError(t, err, coding)
+			require.Equal(t, image, string(response.Body))
+		}
+	})
+
 	t.Run("LimitCountsDecodedBytes", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, answerBody("gzip", encode(t, "gzip", page)))

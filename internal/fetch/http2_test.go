@@ -103,6 +103,18 @@ func TestServersOfHTTP2Only(t *testing.T) {
 		require.Equal(t, page, string(response.Body))
 	})
 
+	t.Run("IsAskedInHTTP2AfterAFrame", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, authority.over(t, authority.leaf(t), func(conn net.Conn) {
+			_, _ = readHeader(conn)
+			_ = http2.NewFramer(conn, nil).WriteSettings()
+			hang(conn)
+		}))
+		_, err := newClient(t, authority.trust).Do(t.Context(), s.getTLS())
+		failure := requireKind(t, fetch.CauseReset, err)
+		require.ErrorContains(t, &failure, "HTTP/2 only, as the next request does")
+	})
+
 	for path, limit := range map[string]func(*fetch.Config){
 		"/silent":  func(c *fetch.Config) { c.FirstByteTimeout = 50 * time.Millisecond },
 		"/stalled": func(c *fetch.Config) { c.IdleTimeout = 50 * time.Millisecond },

@@ -60,6 +60,14 @@ func TestBodiesInFiles(t *testing.T) {
 		require.Len(t, response.Body, 60<<10)
 	})
 
+	t.Run("RefusesOneOfAnUnknownCoding", func(t *testing.T) {
+		t.Parallel()
+		request := serve(t, answerBody("compress", noise(1<<20))).get("/")
+		request.ToFile = true
+		_, err := newClient(t).Do(t.Context(), request)
+		requireKind(t, fetch.CauseDecode, err)
+	})
+
 	t.Run("CutsOneThatIsTooLong", func(t *testing.T) {
 		t.Parallel()
 		response := get(t, "", noise(1<<20), 500_000)
