@@ -87,11 +87,12 @@ func determine(body []byte, contentType string) (name string, mark int) {
 	return cmp.Or(guess(body), fallback), 0
 }
 
-// isMarkup reports whether a media type is HTML or XML, or missing, and isText whether it is a text.
+// isMarkup reports whether a media type is HTML or XML, or missing.
 func isMarkup(media string) bool {
 	return media == "" || strings.Contains(media, "html") || strings.Contains(media, "xml")
 }
 
+// isText reports whether a media type is a text, or missing.
 func isText(media string) bool { return isMarkup(media) || strings.HasPrefix(media, "text/") }
 
 // guess returns the charset whose characters a body most likely has, or "".
