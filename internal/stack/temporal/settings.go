@@ -95,6 +95,9 @@ func settings() dynamicconfig.StaticClient {
 		dynamicconfig.TimerProcessorMaxTimeShift.Key(): 10 * time.Millisecond,
 		// A worker that has just scheduled an activity gets it in the response.
 		dynamicconfig.EnableActivityEagerExecution.Key(): true,
+		// A stopping worker's polls end without a task. By default a task may be sent to a worker that
+		// has stopped, and is retried after its heartbeat time-out.
+		dynamicconfig.EnableCancelWorkerPollsOnShutdown.Key(): true,
 		// Each queue worker retains the stack of its last task. All wait for SQLite's one writer.
 		dynamicconfig.TimerProcessorSchedulerWorkerCount.Key():                  queueWorkers,
 		dynamicconfig.TransferProcessorSchedulerWorkerCount.Key():               queueWorkers,
