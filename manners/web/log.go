@@ -2,11 +2,14 @@ package web
 
 import (
 	"bufio"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -76,15 +79,30 @@ type Record struct {
 	UserAgent string `json:"user_agent"`
 }
 
-// URL returns the requested URL; empty for a connection without a request.
+// URL returns the requested URL, with unreserved characters decoded; empty for a connection without a request.
 func (r Record) URL() string {
 	if r.Host == "" {
 		return ""
 	}
 	if r.TLS {
-		return "https://" + r.Host + r.Target
+		return "https://" + r.Host + decoded(r.Target)
 	}
-	return "http://" + r.Host + r.Target
+	return "http://" + r.Host + decoded(r.Target)
+}
+
+// encodedUnreserved are the percent-encodings that mean the same as their characters (RFC 3986,
+// section 2.3).
+var encodedUnreserved = regexp.MustCompile(`%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])`)
+
+// decoded decodes unreserved characters in a request target, as servers do.
+func decoded(target string) string {
+	if !strings.Contains(target, "%") {
+		return target
+	}
+	return encodedUnreserved.ReplaceAllStringFunc(target, func(code string) string {
+		b, _ := hex.DecodeString(code[1:]) // the pattern has two digits
+		return string(b)
+	})
 }
 
 // Domain returns the politeness key of the request's host.

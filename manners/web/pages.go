@@ -45,6 +45,9 @@ type link struct {
 
 // find returns the content of a target on a host.
 func (p *Plan) find(h host, target string) resource {
+	if _, isRaw := h.site.Paths[target]; !isRaw {
+		target = decoded(target)
+	}
 	res := p.findUnruled(h, target)
 	if b, ok := h.site.Paths[target]; ok && h.role == roleMain {
 		res.behaviour = b
