@@ -9,44 +9,18 @@ import (
 // fieldAgent is the header Signature-Agent as RFC 9421 names components.
 const fieldAgent = "signature-agent"
 
-type component struct {
-	// name is a header in lower case, or begins with @.
-	name string
-	// param is a parameter of the name, such as req, or empty.
-	param      string
-	paramValue any
-	value      string
-}
-
-type param struct {
-	name  string
-	value any // a string or an int64
-}
-
 type messageSignature struct {
 	input     httpsfv.InnerList
 	signature []byte
 }
 
-func sign(key *Key, components []component, params []param) (messageSignature, error) {
-	list := httpsfv.InnerList{Params: httpsfv.NewParams()}
-	for _, p := range params {
-		list.Params.Add(p.name, p.value)
-	}
-	values := make([]string, len(components))
-	for i, c := range components {
-		item := httpsfv.NewItem(c.name)
-		if c.param != "" {
-			item.Params.Add(c.param, c.paramValue)
-		}
-		list.Items = append(list.Items, item)
-		values[i] = c.value
-	}
-	base, err := signatureBase(list, values)
+// sign signs the list of a Signature-Input whose items have values.
+func sign(key *Key, input httpsfv.InnerList, values []string) (messageSignature, error) {
+	base, err := signatureBase(input, values)
 	if err != nil {
 		return messageSignature{}, err
 	}
-	return messageSignature{input: list, signature: key.sign([]byte(base))}, nil
+	return messageSignature{input: input, signature: key.sign([]byte(base))}, nil
 }
 
 // signatureBase returns the signature base (RFC 9421, 2.5) of a list whose items have values.

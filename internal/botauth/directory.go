@@ -85,10 +85,14 @@ func directorySignatures(keys []*Key, body []byte, authority string, created, ex
 	var labels []string
 	var all []messageSignature
 	for i, k := range keys {
-		signed, err := sign(k, []component{
-			{name: "@authority", param: "req", paramValue: true, value: authority},
-			{name: "content-digest", value: digest},
-		}, []param{{"created", created.Unix()}, {"expires", expires.Unix()}, {"keyid", k.ID}, {"tag", directoryTag}})
+		host := httpsfv.NewItem("@authority")
+		host.Params.Add("req", true)
+		covered := httpsfv.InnerList{Items: []httpsfv.Item{host, httpsfv.NewItem("content-digest")}, Params: httpsfv.NewParams()}
+		covered.Params.Add("created", created.Unix())
+		covered.Params.Add("expires", expires.Unix())
+		covered.Params.Add("keyid", k.ID)
+		covered.Params.Add("tag", directoryTag)
+		signed, err := sign(k, covered, []string{authority, digest})
 		if err != nil {
 			return nil, fmt.Errorf("sign the directory: %w", err)
 		}

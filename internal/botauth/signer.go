@@ -124,35 +124,35 @@ func setSignatureHeaders(r *http.Request, key *Key, c signatureConfig) error {
 	if c.form == FormProtocol01 {
 		header = c.label + "=" + text
 	}
-	var components []component
+	covered := httpsfv.InnerList{Params: httpsfv.NewParams()}
+	var values []string
 	for _, name := range c.form.covers() {
-		one := component{name: name}
+		item, value := httpsfv.NewItem(name), ""
 		switch name {
 		case "@authority":
-			one.value = authorityOf(r.URL.Scheme, cmp.Or(r.Host, r.URL.Host))
+			value = authorityOf(r.URL.Scheme, cmp.Or(r.Host, r.URL.Host))
 		case "@method":
-			one.value = r.Method
+			value = r.Method
 		case "@path":
-			one.value, _, _ = strings.Cut(r.URL.RequestURI(), "?")
+			value, _, _ = strings.Cut(r.URL.RequestURI(), "?")
 		case fieldAgent:
-			one.value = text
+			value = text
 			if c.form == FormProtocol01 {
-				one.param, one.paramValue = "key", c.label
+				item.Params.Add("key", c.label)
 			}
 		}
-		if one.value == "" {
+		if value == "" {
 			return errors.New("a request without " + name + " cannot be signed")
 		}
-		components = append(components, one)
+		covered.Items, values = append(covered.Items, item), append(values, value)
 	}
-	signed, err := sign(key, components, []param{
-		{"created", c.created.Unix()},
-		{"keyid", key.ID},
-		{"alg", "ed25519"},
-		{"expires", c.expires.Unix()},
-		{"nonce", c.nonce},
-		{"tag", tag},
-	})
+	covered.Params.Add("created", c.created.Unix())
+	covered.Params.Add("keyid", key.ID)
+	covered.Params.Add("alg", "ed25519")
+	covered.Params.Add("expires", c.expires.Unix())
+	covered.Params.Add("nonce", c.nonce)
+	covered.Params.Add("tag", tag)
+	signed, err := sign(key, covered, values)
 	if err != nil {
 		return fmt.Errorf("make the signature: %w", err)
 	}

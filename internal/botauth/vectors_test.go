@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dunglas/httpsfv"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,80 +23,80 @@ func rfcKey(t *testing.T) *Key {
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	key := rfcKey(t)
-	agent := func(param string) component {
-		c := component{name: fieldAgent, value: `"https://signature-agent.test"`}
-		if param != "" {
-			c.param, c.paramValue = "key", param
+	items := func(names ...string) (all []httpsfv.Item) {
+		for _, name := range names {
+			all = append(all, httpsfv.NewItem(name))
 		}
-		return c
+		return all
 	}
-	authority := component{name: "@authority", value: "example.com"}
-	botAuth := func(expires int64, nonce string) []param {
-		return []param{
-			{"created", int64(1735689600)},
-			{"keyid", key.ID},
-			{"alg", "ed25519"},
-			{"expires", expires},
-			{"nonce", nonce},
-			{"tag", "web-bot-auth"},
+	agent := func(param string) []httpsfv.Item {
+		all := items("@authority", fieldAgent)
+		all[1].Params.Add("key", param)
+		return all
+	}
+	params := func(pairs ...any) *httpsfv.Params {
+		all := httpsfv.NewParams()
+		for i := 0; i < len(pairs); i += 2 {
+			all.Add(pairs[i].(string), pairs[i+1])
 		}
+		return all
 	}
+	botAuth := func(expires int64, nonce string) *httpsfv.Params {
+		return params("created", int64(1735689600), "keyid", key.ID, "alg", "ed25519", "expires", expires, "nonce", nonce, "tag", "web-bot-auth")
+	}
+	authority := []string{"example.com"}
+	authorityAndAgent := []string{"example.com", `"https://signature-agent.test"`}
 	const tail = `keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=`
 	const none = "mYotfW3CUjI68sbGw6oKd7kyXqPjZEtU8xFPGWFrqOAf5qC6MDe3pys3SWWCudB0MvwslHy32WXUpkR7u0lt/w=="
 	const noneV2 = "zIW8+cdmA3vdYagbxojpONwa/l0EKJ/O3/wD486VvsQjO/RxPaSt6ZxvQaMcQzNnqKN/mQ6hpGiFro2L2qkz5A=="
 	const dictionary = "n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjYCqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA=="
 	for _, c := range []struct {
-		name       string
-		label      string
-		components []component
-		params     []param
-		input      string
-		signature  string
+		name      string
+		label     string
+		items     []httpsfv.Item
+		values    []string
+		params    *httpsfv.Params
+		input     string
+		signature string
 	}{
 		{
 			"RFC 9421, B.2.6", "sig-b26",
-			[]component{
-				{name: "date", value: "Tue, 20 Apr 2021 02:07:55 GMT"},
-				{name: "@method", value: "POST"},
-				{name: "@path", value: "/foo"},
-				authority,
-				{name: "content-type", value: "application/json"},
-				{name: "content-length", value: "18"},
-			},
-			[]param{{"created", int64(1618884473)}, {"keyid", "test-key-ed25519"}},
+			items("date", "@method", "@path", "@authority", "content-type", "content-length"),
+			[]string{"Tue, 20 Apr 2021 02:07:55 GMT", "POST", "/foo", "example.com", "application/json", "18"},
+			params("created", int64(1618884473), "keyid", "test-key-ed25519"),
 			`("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`,
 			"wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==",
 		},
 		{
 			"architecture v1, without an agent", "sig1",
-			[]component{authority},
+			items("@authority"), authority,
 			botAuth(1735693200, none),
 			`("@authority");created=1735689600;` + tail + `1735693200;nonce="` + none + `";tag="web-bot-auth"`,
 			"+NA/cssf4Y2bQTMTkyvTGRCaVzp9quyUevdwwMtMOWhhOOZ2T1subBj0BtvdnrpDEuwSAbiTeElXDzHL3WWKCw==",
 		},
 		{
 			"architecture v2, without an agent", "sig1",
-			[]component{authority},
+			items("@authority"), authority,
 			botAuth(4889289600, noneV2),
 			`("@authority");created=1735689600;` + tail + `4889289600;nonce="` + noneV2 + `";tag="web-bot-auth"`,
 			"QKN4fTdIYfh82fvoZCQiQA1weuozfCS/Led2zTMbewMMqH8PI2Wsy/5c4ao6B6D09nraNQdBNOADg8aM1MqfCg==",
 		},
 		{
 			"architecture v2, with an agent", "sig2",
-			[]component{authority, agent("agent2")},
+			agent("agent2"), authorityAndAgent,
 			botAuth(4889289600, dictionary),
 			`("@authority" "signature-agent";key="agent2");created=1735689600;` + tail + `4889289600;nonce="` + dictionary + `";tag="web-bot-auth"`,
 			"RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==",
 		},
 		{
 			"the working group's draft", "sig2",
-			[]component{authority, agent("sig2")},
+			agent("sig2"), authorityAndAgent,
 			botAuth(4889289600, dictionary),
 			`("@authority" "signature-agent";key="sig2");created=1735689600;` + tail + `4889289600;nonce="` + dictionary + `";tag="web-bot-auth"`,
 			"CGokAoY/FrPpyuzTe1Fb2kLTAH9Idw6qSFd1+D77r1firsMRCxeuLu5e6O+ek3zQgDMAzjiXtLVfqE00xnABCQ==",
 		},
 	} {
-		made, err := sign(key, c.components, c.params)
+		made, err := sign(key, httpsfv.InnerList{Items: c.items, Params: c.params}, c.values)
 		require.NoError(t, err, c.name)
 		input, signature, err := headers([]string{c.label}, []messageSignature{made})
 		require.NoError(t, err, c.name)

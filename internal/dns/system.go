@@ -112,16 +112,15 @@ func (c Config) systemOf(text []byte) *system {
 	}
 }
 
-// watchedFile is the content of a system file, which is read again after a change.
+// watchedFile is the content of a system file, which is parsed again after a change.
 type watchedFile[T any] struct {
 	path  string
 	parse func([]byte) T // gets nil if the file is missing
 
-	mu         sync.Mutex
-	value      T
-	checkedAt  time.Time
-	modifiedAt time.Time // modification time of the file
-	size       int64
+	mu        sync.Mutex
+	text      []byte
+	value     T
+	checkedAt time.Time
 }
 
 func watch[T any](path string, now time.Time, parse func([]byte) T) (*watchedFile[T], error) {
@@ -136,36 +135,22 @@ func watch[T any](path string, now time.Time, parse func([]byte) T) (*watchedFil
 func (w *watchedFile[T]) get(now time.Time) T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now.Sub(w.checkedAt) < fileCheckInterval {
-		return w.value
-	}
-	w.checkedAt = now
-	if err := w.load(); err != nil {
-		return w.value // unreadable for now: keep the old value
+	if now.Sub(w.checkedAt) >= fileCheckInterval {
+		w.checkedAt = now
+		_ = w.load() // the old value stays while the file is unreadable
 	}
 	return w.value
 }
 
-// load reads the file if it has changed.
+// load parses the file if it has changed.
 func (w *watchedFile[T]) load() error {
-	info, err := os.Stat(w.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if w.size > 0 {
-			w.value, w.modifiedAt, w.size = w.parse(nil), time.Time{}, 0
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if info.ModTime().Equal(w.modifiedAt) && info.Size() == w.size {
-		return nil
-	}
 	text, err := readStart(w.path)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	w.value, w.modifiedAt, w.size = w.parse(text), info.ModTime(), info.Size()
+	if !bytes.Equal(text, w.text) {
+		w.text, w.value = text, w.parse(text)
+	}
 	return nil
 }
 

@@ -74,7 +74,7 @@ func pixelsOf(img image.Image) (pixels, error) {
 			}
 		}
 	case *image.Paletted:
-		p.luma, p.rgb = palettedRows(img)
+		p.rgb = palettedRows(img)
 	default:
 		return p, fmt.Errorf("the decoder returned a %T", img)
 	}
@@ -132,27 +132,18 @@ func onWhite(v, alpha uint8) uint8 {
 }
 
 // palettedRows looks up the colours of a palette. An index past the palette is black.
-func palettedRows(img *image.Paletted) (lumas, rgbs func(y int, dst []uint8)) {
+func palettedRows(img *image.Paletted) func(y int, dst []uint8) {
 	var colours [256][3]uint8
-	var lumaTable [256]uint8
 	for i, c := range img.Palette[:min(len(img.Palette), 256)] {
 		straight, _ := color.NRGBAModel.Convert(c).(color.NRGBA)
 		straightRow([]uint8{straight.R, straight.G, straight.B, straight.A}, 1, colours[i][:])
-		lumaTable[i] = luma(colours[i][0], colours[i][1], colours[i][2])
 	}
-	lumas = func(y int, dst []uint8) {
-		row := img.Pix[y*img.Stride:][:len(dst)]
-		for x, i := range row {
-			dst[x] = lumaTable[i]
-		}
-	}
-	rgbs = func(y int, dst []uint8) {
+	return func(y int, dst []uint8) {
 		row := img.Pix[y*img.Stride:][:len(dst)/3]
 		for x, i := range row {
 			copy(dst[3*x:], colours[i][:])
 		}
 	}
-	return lumas, rgbs
 }
 
 // onCanvas reads a picture that is part of a canvas. The rest of the canvas is white.

@@ -121,7 +121,7 @@ func (s *survey) bmp(src *source) error {
 		s.width, s.height = int(le.Uint16(head[18:])), int(le.Uint16(head[20:]))
 	}
 	s.height = max(s.height, -s.height) // a negative height means from the top down
-	_, err := bmp.DecodeConfig(src.grantPass())
+	config, err := bmp.DecodeConfig(src.grantPass())
 	if errors.Is(err, bmp.ErrUnsupported) {
 		s.undecodable = "no decoder for this kind of bmp"
 		return nil
@@ -130,11 +130,7 @@ func (s *survey) bmp(src *source) error {
 	if err == nil && int64(s.width)*depth/8*int64(s.height) > src.size {
 		return io.ErrUnexpectedEOF
 	}
-	perPixel := int64(4)
-	if depth <= 8 {
-		perPixel = 1
-	}
-	s.addMemory(perPixel, int64(s.width), int64(s.height))
+	s.addMemory(bytesPerPixel(config.ColorModel), int64(s.width), int64(s.height))
 	return err
 }
 

@@ -66,6 +66,7 @@ var decideCases = []struct {
 	{"ByteOrderMark", "\ufeffUser-agent: *\nDisallow: /a\n", nil, []string{"/a"}},
 	{"CutByteOrderMark", "\xef\xbbUser-agent: *\nDisallow: /a\n", nil, []string{"/a"}},
 	{"UTF16", "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00\xe9\x00", nil, []string{"/%C3%A9"}},
+	{"UTF16CutInACharacter", "\xff\xfeU\x00s\x00e\x00r\x00-\x00a\x00g\x00e\x00n\x00t\x00:\x00*\x00\n\x00D\x00i\x00s\x00a\x00l\x00l\x00o\x00w\x00:\x00/\x00a\x00\n", nil, []string{"/a"}},
 	{"NULInALine", "User-agent: *\nDis\x00allow: /a\nDisallow: /b\n", []string{"/a"}, []string{"/b"}},
 
 	// Precedence (§2.2.2).

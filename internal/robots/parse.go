@@ -3,13 +3,13 @@ package robots
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"iter"
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	encoding "golang.org/x/text/encoding/unicode"
 )
 
 const (
@@ -276,11 +276,11 @@ func isLetter(b byte) bool {
 // octet.
 func decode(body []byte) string {
 	text := string(body)
-	switch {
-	case strings.HasPrefix(text, "\xff\xfe"):
-		return decodeUTF16(body[2:], binary.LittleEndian)
-	case strings.HasPrefix(text, "\xfe\xff"):
-		return decodeUTF16(body[2:], binary.BigEndian)
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
+		// Half a unit at the end would change the last rule.
+		units := text[:len(text)&^1]
+		decoded, _ := encoding.UTF16(encoding.LittleEndian, encoding.UseBOM).NewDecoder().String(units) // never fails
+		return decoded
 	}
 	// Marks cut to their first one or two octets occur, and Google skips them.
 	for _, octet := range []string{"\xef", "\xbb", "\xbf"} {
@@ -291,14 +291,6 @@ func decode(body []byte) string {
 		text = rest
 	}
 	return text
-}
-
-func decodeUTF16(body []byte, order binary.ByteOrder) string {
-	units := make([]uint16, len(body)/2)
-	for i := range units {
-		units[i] = order.Uint16(body[2*i:])
-	}
-	return string(utf16.Decode(units))
 }
 
 // controlShare is the inverse of the share of control octets beyond which a body is binary. One in

@@ -354,14 +354,7 @@ func (r rule) name() string {
 // text returns the rule for people, cut to MaxRuleText between two characters.
 func (r rule) text() string {
 	text := r.name() + r.written
-	if len(text) <= MaxRuleText {
-		return text
-	}
-	end := MaxRuleText
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
+	return strings.ToValidUTF8(text[:min(len(text), MaxRuleText)], "")
 }
 
 // printable returns a copy of value with the octets that could not be stored as

@@ -30,8 +30,8 @@ var errCounting = errors.New("the numbers of this page are still being counted: 
 // cache caches slow values. It returns an old value while it loads a new one, so that a page only
 // waits for the first.
 type cache[T any] struct {
-	// closed cancels the counting; the server closes it
-	closed <-chan struct{}
+	// base ends the counting when the server closes.
+	base context.Context //nolint:containedctx // a count outlives its request
 	// maxAge is the maximum age of a value. Zero derives it from the duration of the count.
 	maxAge time.Duration
 	// turn holds an element while a count runs; nil allows concurrent counts.
@@ -145,7 +145,7 @@ func (k *cache[T]) admit() bool {
 	case k.turn <- struct{}{}:
 	case <-timer.C:
 		return false
-	case <-k.closed:
+	case <-k.base.Done():
 		return false
 	}
 	k.mu.Lock()
@@ -159,15 +159,8 @@ func (k *cache[T]) admit() bool {
 
 // run calls load until the server closes, or for countTimeout.
 func (k *cache[T]) run(load func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+	ctx, cancel := context.WithTimeout(k.base, countTimeout)
 	defer cancel()
-	go func() {
-		select {
-		case <-k.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	return load(ctx)
 }
 
@@ -205,17 +198,9 @@ func (s *Server) notice(ctx context.Context) string {
 	return temporalDownNotice
 }
 
-// isTemporalDown reports whether Temporal is unavailable. It does not rely on the check to obey
-// ctx.
+// isTemporalDown reports whether Temporal is unavailable.
 func (s *Server) isTemporalDown(ctx context.Context) (isDown bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, temporalTimeout)
 	defer cancel()
-	answered := make(chan error, 1)
-	go func() { answered <- s.Temporal(ctx) }()
-	select {
-	case err := <-answered:
-		return err != nil, nil
-	case <-ctx.Done():
-		return true, nil
-	}
+	return s.Temporal(ctx) != nil, nil
 }

@@ -15,7 +15,7 @@ import (
 func TestKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := cache[int]{closed: t.Context().Done()}
+		k := cache[int]{base: t.Context()}
 		counted := 0
 		slow := func(context.Context) (int, error) {
 			time.Sleep(5 * time.Second)
@@ -70,7 +70,7 @@ func TestKeptOfManyKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const asked, each = time.Hour, 5 * time.Second
-		k := cache[int]{closed: t.Context().Done(), turn: make(chan struct{}, 1)}
+		k := cache[int]{base: t.Context(), turn: make(chan struct{}, 1)}
 		running, most, busy := 0, 0, time.Duration(0)
 		slow := func(context.Context) (int, error) {
 			running++

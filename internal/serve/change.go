@@ -166,11 +166,8 @@ func changeRun(s *Server, r *http.Request, by string) (back string, err error) {
 	switch c.Action {
 	case crawl.ChangePause, crawl.ChangeStop, crawl.ChangeResume:
 	case crawl.ChangeSet:
-		if c.Settings, err = settings.Parse(lines(r.PostForm.Get("settings"))); err == nil {
-			err = politeness.ValidateSettings(c.Settings)
-		}
-		if err != nil {
-			return "", fmt.Errorf("%w: %w", errBadRequest, err)
+		if c.Settings, err = parseSettings(strings.Split(r.PostForm.Get("settings"), "\n")); err != nil {
+			return "", err
 		}
 	default:
 		return "", fmt.Errorf("%w: unknown action %q for a run", errBadRequest, a.action)
@@ -212,14 +209,22 @@ func undoOf(r *http.Request, by string) *undo {
 	return nil
 }
 
-func lines(text string) []string {
-	var all []string
-	for line := range strings.Lines(text) {
+// parseSettings reads settings in the form name=value. It skips blank lines.
+func parseSettings(lines []string) (settings.Settings, error) {
+	var pairs []string
+	for _, line := range lines {
 		if line = strings.TrimSpace(line); line != "" {
-			all = append(all, line)
+			pairs = append(pairs, line)
 		}
 	}
-	return all
+	set, err := settings.Parse(pairs)
+	if err == nil {
+		err = politeness.ValidateSettings(set)
+	}
+	if err != nil {
+		return set, fmt.Errorf("%w: %w", errBadRequest, err)
+	}
+	return set, nil
 }
 
 func changeURL(s *Server, r *http.Request, _ string) (back string, err error) {
@@ -262,8 +267,12 @@ func (s *Server) decide(r *http.Request, domain, by string) error {
 	case doBlock:
 		c.Type = crawl.ControlBlock
 	case doDelay:
+		set, err := parseSettings([]string{"delay=" + strings.TrimSpace(r.PostForm.Get("delay"))})
+		if err != nil {
+			return err
+		}
 		c.Type = crawl.ControlDelay
-		if c.Value, err = readDelay(r.PostForm.Get("delay")); err != nil {
+		if c.Value, err = json.Marshal(crawl.Millis(time.Duration(*set.Delay))); err != nil {
 			return err
 		}
 	case doRetry:
@@ -278,17 +287,6 @@ func (s *Server) decide(r *http.Request, domain, by string) error {
 	}
 	defer s.lists.forgetAll()
 	return s.Changes.SetControl(r.Context(), domain, c)
-}
-
-func readDelay(text string) (json.RawMessage, error) {
-	set, err := settings.Parse([]string{"delay=" + strings.TrimSpace(text)})
-	if err == nil {
-		err = politeness.ValidateSettings(set)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errBadRequest, err)
-	}
-	return json.Marshal(crawl.Millis(time.Duration(*set.Delay)))
 }
 
 func (s *Server) lift(r *http.Request, domain, by string) error {

@@ -30,16 +30,10 @@ var timeSpans = []timeSpan{
 	{"30d", "the last 30 days", 12 * time.Hour, "12 hours", 60, "01-02"},
 }
 
-var spanParam = []string{"span", "the time span of the outcomes: " + timeSpanNames()}
+// timeSpanNames lists the names of timeSpans.
+const timeSpanNames = "1h, 1d and 30d"
 
-func timeSpanNames() string {
-	names := make([]string, len(timeSpans))
-	for i, o := range timeSpans {
-		names[i] = o.Name
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
+var spanParam = []string{"span", "the time span of the outcomes: " + timeSpanNames}
 
 func requestedTimeSpan(r *http.Request) (timeSpan, error) {
 	name := cmp.Or(r.FormValue("span"), timeSpans[0].Name)
@@ -48,7 +42,7 @@ func requestedTimeSpan(r *http.Request) (timeSpan, error) {
 			return o, nil
 		}
 	}
-	return timeSpan{}, fmt.Errorf("%w: span %q: want one of %s", errBadRequest, name, timeSpanNames())
+	return timeSpan{}, fmt.Errorf("%w: span %q: want one of %s", errBadRequest, name, timeSpanNames)
 }
 
 // Over holds outcomes over time.
@@ -100,17 +94,6 @@ const (
 	minColumns    = 12 // of space, so that the first minutes are not wide columns
 )
 
-// Columns is a chart of outcomes over time.
-type Columns struct {
-	Width, Height          int
-	Left, Right, Top, Base int
-	Bars                   []bar
-	Ticks                  []tick
-	Lines                  []lane // of round counts
-	Legend                 []legend
-	Title, Unit            string
-}
-
 // classes are the classes of outcomes, the lowest first.
 var classes = []legend{
 	{Class: "good", Text: "ok"},
@@ -120,9 +103,9 @@ var classes = []legend{
 }
 
 // Chart draws the outcomes, from the first one on.
-func (o Over) Chart() Columns {
-	c := Columns{
-		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Top: columnsTop, Base: columnsBottom,
+func (o Over) Chart() Chart {
+	c := Chart{
+		Width: chartWidth, Height: columnsHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: columnsBottom,
 		Legend: placeLegend(slices.Clone(classes)), Unit: "attempts per " + o.span.unit,
 	}
 	first := slices.IndexFunc(o.Spans, func(in report.OutcomeSpan) bool { return len(in.Outcomes) > 0 })
@@ -147,14 +130,14 @@ func (o Over) Chart() Columns {
 }
 
 // drawLines labels at most five round counts from zero on, and returns the highest of them.
-func (c *Columns) drawLines(highest int64) (limit int64) {
+func (c *Chart) drawLines(highest int64) (limit int64) {
 	step := int64(1)
 	for i := 1; 4*step < highest; i++ {
 		step = []int64{1, 2, 5}[i%3] * int64(math.Pow10(i/3))
 	}
 	limit = max((highest+step-1)/step, 1) * step
 	for n := int64(0); n <= limit; n += step {
-		c.Lines = append(c.Lines, lane{columnsBottom - int((columnsBottom-columnsTop)*n/limit), number(n)})
+		c.Lanes = append(c.Lanes, lane{columnsBottom - int((columnsBottom-columnsTop)*n/limit), number(n)})
 	}
 	return limit
 }

@@ -67,7 +67,8 @@ type Config struct {
 	Hosts []string
 	// TemporalUI is the address of Temporal's web UI, up to the namespace. Empty means unknown.
 	TemporalUI string
-	// Temporal fails if Temporal does not respond. Nil means that its address is unknown.
+	// Temporal fails if Temporal does not respond until ctx ends. Nil means that its address is
+	// unknown.
 	Temporal   func(context.Context) error
 	SearchOnly bool
 	Pictures   Pictures
@@ -88,7 +89,7 @@ type Server struct {
 	templates    map[string]*template.Template
 	searcher     *search.Searcher
 	mux          *http.ServeMux
-	closed       chan struct{} // ends the counting
+	stop         context.CancelFunc // ends the counting
 	progress     cache[report.Progress]
 	reports      cache[report.Run]
 	watch        cache[watchCounts]
@@ -116,11 +117,13 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		Config: cfg, templates: make(map[string]*template.Template), searcher: search.New(cfg.Store), mux: http.NewServeMux(),
 		eventStreams: make(chan struct{}, maxEventStreams), forms: make(chan struct{}, maxForms), uploadTimeout: uploadTimeout,
-		closed: make(chan struct{}),
 	}
-	s.progress.closed, s.reports.closed, s.watch.closed, s.lists.closed = s.closed, s.closed, s.closed, s.closed
+	base, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	//nolint:fatcontext // the caches outlive requests
+	s.progress.base, s.reports.base, s.watch.base, s.lists.base, s.temporalDown.base = base, base, base, base, base
 	s.reports.turn, s.lists.turn = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.temporalDown.closed, s.temporalDown.maxAge = s.closed, temporalInterval
+	s.temporalDown.maxAge = temporalInterval
 	if err := s.parse(); err != nil {
 		return nil, err
 	}
@@ -188,5 +191,5 @@ func (s *Server) Handler() (http.Handler, error) {
 	return s.guard(l.limit(s.mux)), nil
 }
 
-// Close ends the counting. Call it once.
-func (s *Server) Close() { close(s.closed) }
+// Close ends the counting.
+func (s *Server) Close() { s.stop() }

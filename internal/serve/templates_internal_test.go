@@ -198,11 +198,11 @@ func TestColumns(t *testing.T) {
 	require.Equal(t, "12:40", c.Ticks[0].Text)
 	require.Len(t, c.Bars, 20)
 	var names []string
-	for _, l := range c.Lines {
+	for _, l := range c.Lanes {
 		names = append(names, l.Name)
 	}
 	require.Equal(t, []string{"0", "20", "40", "60", "80"}, names)
 	v.Spans = v.Spans[:40]
-	require.Len(t, v.Chart().Lines, 2, "without an attempt")
+	require.Len(t, v.Chart().Lanes, 2, "without an attempt")
 	require.Len(t, v.Chart().Ticks, 7)
 }

@@ -38,16 +38,16 @@ const (
 	maxTicks     = 10
 )
 
-// Timeline is a time axis of a domain's requests and waits.
-type Timeline struct {
+// Chart is a picture with time from left to right. Lanes are named lines across it.
+type Chart struct {
 	Width, Height, Left, Right, Axis int
 
-	Lanes  []lane
-	Ticks  []tick
-	Marks  []mark
-	Bars   []bar
-	Legend []legend
-	Title  string
+	Lanes       []lane
+	Ticks       []tick
+	Marks       []mark
+	Bars        []bar
+	Legend      []legend
+	Title, Unit string
 }
 
 type lane struct {
@@ -79,9 +79,9 @@ type legend struct {
 }
 
 // Chart draws the history until now. The present wait ends when the domain's slot is free.
-func (v *DomainView) Chart() Timeline {
+func (v *DomainView) Chart() Chart {
 	h, now, free := v.History, v.Now, v.Domain.SlotFree
-	c := Timeline{
+	c := Chart{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Axis: laneAxis,
 		Lanes: []lane{{laneRequests, "requests"}, {laneWaits, "waits"}, {laneRobots, "robots.txt"}, {laneControls, "controls"}},
 	}
@@ -130,7 +130,7 @@ func (v *DomainView) Chart() Timeline {
 
 func began(a report.Attempt) time.Time { return a.CompletedAt.Add(-time.Duration(a.Duration)) }
 
-func (c *Timeline) waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
+func (c *Chart) waitBar(at func(time.Time) float64, from, to time.Time, reason reasons.Reason) bar {
 	return bar{
 		X: at(from), Y: laneWaits - barHeight/2, Width: math.Max(at(to)-at(from), 1), Height: barHeight, Class: waitClass(reason),
 		Title: explain.OneLine(fmt.Sprintf(
@@ -139,7 +139,7 @@ func (c *Timeline) waitBar(at func(time.Time) float64, from, to time.Time, reaso
 }
 
 // robots marks the fetches of robots.txt.
-func (c *Timeline) robots(fetches []report.RobotsFetch, from time.Time, at func(time.Time) float64) {
+func (c *Chart) robots(fetches []report.RobotsFetch, from time.Time, at func(time.Time) float64) {
 	for _, f := range fetches {
 		if f.FetchedAt.Before(from) {
 			continue
@@ -156,7 +156,7 @@ func (c *Timeline) robots(fetches []report.RobotsFetch, from time.Time, at func(
 }
 
 // drawControls draws controls over their time in force.
-func (c *Timeline) drawControls(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
+func (c *Chart) drawControls(controls []report.PastControl, from, to time.Time, at func(time.Time) float64) {
 	for _, p := range controls {
 		end := to
 		if !p.Until.IsZero() && p.Until.Before(end) {
@@ -184,7 +184,7 @@ func (c *Timeline) drawControls(controls []report.PastControl, from, to time.Tim
 }
 
 // axis labels instants at round distances.
-func (c *Timeline) axis(from, to time.Time, at func(time.Time) float64) {
+func (c *Chart) axis(from, to time.Time, at func(time.Time) float64) {
 	span := to.Sub(from)
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
@@ -211,7 +211,7 @@ var tickSteps = []time.Duration{
 }
 
 // legend names the waits that are drawn.
-func (c *Timeline) legend(waits map[reasons.Reason]bool) {
+func (c *Chart) legend(waits map[reasons.Reason]bool) {
 	for _, reason := range slices.Sorted(maps.Keys(waits)) {
 		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
 	}

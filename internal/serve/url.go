@@ -44,23 +44,17 @@ func (s *Server) runsFor(ctx context.Context, p report.Page) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.Reverse(all)
-	var names []string
-	canRequest := func(name string) bool {
-		return !slices.Contains(names, name) && slices.ContainsFunc(all, func(r crawl.Run) bool {
-			return r.Name == name && r.Status != crawl.RunStopped
-		})
-	}
-	for _, c := range p.Crawls {
-		if canRequest(c.Run) {
-			names = append(names, c.Run)
+	var having, others []string
+	for _, run := range slices.Backward(all) {
+		switch {
+		case run.Status == crawl.RunStopped:
+		case slices.ContainsFunc(p.Crawls, func(a report.Attempt) bool { return a.Run == run.Name }):
+			having = append(having, run.Name)
+		default:
+			others = append(others, run.Name)
 		}
 	}
-	for _, r := range all {
-		if canRequest(r.Name) {
-			names = append(names, r.Name)
-		}
-	}
+	names := slices.Concat(having, others)
 	return names[:min(len(names), maxOfferedRuns)], nil
 }
 

@@ -84,17 +84,18 @@ func (a account) command(cmd *exec.Cmd, deathSignal syscall.Signal) {
 }
 
 // canReach returns an error if mode bits keep the account out of a directory above path. It ignores
-// finer rights, such as access control lists.
+// finer rights, such as access control lists, and directories that do not exist yet.
 func (a account) canReach(path string) error {
 	if !a.other {
 		return nil
 	}
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		stat, err := os.Stat(dir)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
 			return err
-		}
-		if !a.canPass(stat) {
+		case !a.canPass(stat):
 			return fmt.Errorf("postgres does not run as root, and the user %s has no access to the "+
 				"directory %s and so to %s: choose another data directory with "+
 				"--data-dir, give others access (chmod o+x %s), or start Mosey as a plain user",

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,7 +33,7 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 	config.RuntimeParams["replication"] = "true"
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
-		return describeReplication(err)
+		return fmt.Errorf("request a backup: %w", err)
 	}
 	// The session's end cannot change whether the backup is complete.
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
@@ -43,7 +42,7 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 	// The slot retains the log that is written meanwhile. It ends with the session.
 	slot := "mosey_backup_" + strconv.FormatUint(uint64(conn.PID()), 10)
 	if _, err := conn.Exec(ctx, "CREATE_REPLICATION_SLOT "+slot+" TEMPORARY PHYSICAL RESERVE_WAL").ReadAll(); err != nil {
-		return describeReplication(err)
+		return fmt.Errorf("request a backup: %w", err)
 	}
 	front := conn.Frontend()
 	front.SendQuery(&pgproto3.Query{String: "BASE_BACKUP (LABEL 'mosey backup', CHECKPOINT 'fast', WAL true, MANIFEST 'no')"})
@@ -61,14 +60,6 @@ func BaseBackup(ctx context.Context, url string, w io.Writer, progress func(writ
 			return err
 		}
 	}
-}
-
-// describeReplication adds advice for a server that was started without replication.
-func describeReplication(err error) error {
-	if refused, is := errors.AsType[*pgconn.PgError](err); is && slices.Contains([]string{"55000", "53300", "53400"}, refused.Code) {
-		return fmt.Errorf("this Postgres does not allow backups: %w: if an older Mosey started it, restart that Mosey", err)
-	}
-	return fmt.Errorf("request a backup: %w", err)
 }
 
 type baseReceiver struct {

@@ -3,9 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 )
 
 // StartPreview predicts the result of Start in a data directory.
@@ -28,7 +25,7 @@ func PreviewStart(ctx context.Context, cfg Config) (p StartPreview, err error) {
 		return p, err
 	}
 	p.User = user.name
-	if err := user.canReach(existingPart(ClusterDir(cfg.Dir))); err != nil {
+	if err := user.canReach(ClusterDir(cfg.Dir)); err != nil {
 		return p, err
 	}
 	if p.Cluster, err = ClusterMajor(cfg.Dir); err != nil && !errors.Is(err, ErrNoCluster) {
@@ -47,14 +44,3 @@ func PreviewStart(ctx context.Context, cfg Config) (p StartPreview, err error) {
 
 // ErrDownload means that this machine has no suitable Postgres, and that Start would download one.
 var ErrDownload = errors.New("no suitable Postgres is installed, so Mosey would download it")
-
-// existingPart cuts a path after its first missing part.
-func existingPart(path string) string {
-	for {
-		above := filepath.Dir(path)
-		if _, err := os.Stat(above); above == path || !errors.Is(err, fs.ErrNotExist) {
-			return path
-		}
-		path = above
-	}
-}

@@ -18,7 +18,6 @@ const (
 )
 
 func serverConfig(store *config.SQL, l listeners) *config.Config {
-	const archivalOff = "disabled"
 	frontend := l[primitives.FrontendService].Addr().String()
 	services := make(map[string]config.Service)
 	for name, listener := range l {
@@ -52,18 +51,7 @@ func serverConfig(store *config.SQL, l listeners) *config.Config {
 				},
 			},
 		},
-		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
-		Services:            services,
-		Archival: config.Archival{
-			History:    config.HistoryArchival{State: archivalOff},
-			Visibility: config.VisibilityArchival{State: archivalOff},
-		},
-		NamespaceDefaults: config.NamespaceDefaults{
-			Archival: config.ArchivalNamespaceDefaults{
-				History:    config.HistoryArchivalNamespaceDefaults{State: archivalOff},
-				Visibility: config.VisibilityArchivalNamespaceDefaults{State: archivalOff},
-			},
-		},
+		Services:     services,
 		PublicClient: config.PublicClient{HostPort: frontend},
 	}
 }
