@@ -67,7 +67,7 @@ func ApplyChangeNotice(dom crawl.DomainFacts, history json.RawMessage, fetched, 
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	h = h.Hint(recrawl.Hint{SinceVisit: now.Sub(fetched), ChangeAnnounced: true, Source: s})
+	h = h.Announce(now.Sub(fetched), s)
 	return mustMarshal(h), recrawl.Due(fetched, h, p), nil
 }
 
@@ -153,5 +153,5 @@ func Plan(histories []json.RawMessage, minDelay time.Duration, current crawl.Dom
 	if minDelay > 0 {
 		perDay = min(perDay, (24*time.Hour).Seconds()/minDelay.Seconds())
 	}
-	return mustMarshal(recrawl.NewPlan(pages, perDay, last, -1)), nil
+	return mustMarshal(recrawl.NewPlan(pages, perDay, last)), nil
 }

@@ -81,24 +81,21 @@ type History struct {
 	Gone    int `json:"gone,omitzero"`
 	// SkippedCount counts the consecutive due times that were skipped without a request.
 	SkippedCount int `json:"skipped_due_times,omitzero"`
-	// ListReadDays is the reading time of a list that names the page, in days after the last visit.
+	// ListReadDays is the reading time of a list that announces a change since the last visit, in
+	// days after that visit.
 	ListReadDays float64 `json:"listed,omitzero"`
-	// ChangeAnnounced is set if that list declares a change since the last visit.
-	ChangeAnnounced bool `json:"change_announced,omitzero"`
 	// Odds is the factor of the list on the odds that the page has changed: see [Source].
 	Odds float64 `json:"odds,omitzero"`
-	// ListUnchangedDays counts the days after the last visit without a change, by a believed list.
-	ListUnchangedDays float64 `json:"listed_unchanged_days,omitzero"`
 }
 
-// Visit returns the history after a visit. It consumes the earlier hints of lists.
+// Visit returns the history after a visit. It consumes the earlier news of lists.
 func (h History) Visit(v Visit) History {
 	if v.Result == Failed {
 		return h
 	}
-	unchangedDays, announced := h.ListUnchangedDays, h.ChangeAnnounced
+	announced := h.ListReadDays > 0
 	h.SkippedCount = 0
-	h.ListReadDays, h.ChangeAnnounced, h.Odds, h.ListUnchangedDays = 0, false, 0, 0
+	h.ListReadDays, h.Odds = 0, 0
 	if v.Result == Missing || v.Result == Gone {
 		h.Missing++
 		if v.Result == Gone {
@@ -118,11 +115,11 @@ func (h History) Visit(v Visit) History {
 	} else {
 		h.Days = round3(min(h.ruleDays()*unchangedFactor, maxDays))
 	}
-	return h.observe(v, unchangedDays, announced)
+	return h.observe(v, announced)
 }
 
 // observe adds the evidence of a visit on the rate of changes.
-func (h History) observe(v Visit, unchangedDays float64, announced bool) History {
+func (h History) observe(v Visit, announced bool) History {
 	h.UnchangedDays *= evidenceDecay
 	h.DatedChanges *= evidenceDecay
 	gaps := make([]float64, gapClasses)
@@ -137,11 +134,7 @@ func (h History) observe(v Visit, unchangedDays float64, announced bool) History
 		h.DatedChanges++
 		h.UnchangedDays += days(v.ChangedAgo)
 	default:
-		// A visit that follows news comes just after a change. Count the time before the news, or its
-		// gap would make the page seem to change ever faster.
-		unchangedDays = min(unchangedDays, since)
-		h.UnchangedDays += unchangedDays
-		addGap(gaps, since-unchangedDays)
+		addGap(gaps, since)
 	}
 	h.UnchangedDays, h.DatedChanges, h.Gaps = round3(h.UnchangedDays), round3(h.DatedChanges), trimGaps(gaps)
 	return h
@@ -182,14 +175,6 @@ func trimGaps(gaps []float64) []float64 {
 
 // Faded reports whether the page is no longer requested automatically.
 func (h History) Faded() bool { return h.Missing >= FadeMissing || h.Gone >= FadeGone }
-
-// Revive returns the history of a page named anew: by a seed, by a new link, or by a list that
-// announces a change. A faded page gets one more request, and fades out at once if still missing.
-func (h History) Revive() History {
-	h.Missing = min(h.Missing, FadeMissing-1)
-	h.Gone = min(h.Gone, FadeGone-1)
-	return h
-}
 
 func (h History) ruleDays() float64 {
 	if h.Days <= 0 {

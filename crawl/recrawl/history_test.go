@@ -89,15 +89,6 @@ func TestFading(t *testing.T) {
 			require.Equal(t, c.want, h.Faded())
 			require.Equal(t, c.want, recrawl.Interval(h, plan) == recrawl.Never)
 			require.Equal(t, c.want, recrawl.Due(time.Unix(0, 0), h, plan).IsZero())
-
-			again := h.Revive()
-			require.False(t, again.Faded(), "it is asked for once more")
-			if c.want {
-				require.True(t, after(again, day, c.found[len(c.found)-1]).Faded(), "and no more than once")
-				require.False(t, after(again, day, recrawl.Changed).Revive().Faded())
-			} else {
-				require.Equal(t, h, again)
-			}
 		})
 	}
 }
@@ -136,10 +127,12 @@ func TestHistoryIsSmall(t *testing.T) {
 	t.Parallel()
 	h := recrawl.History{}
 	for i := range 10_000 {
-		h = h.Hint(recrawl.Hint{SinceVisit: time.Hour, ChangeAnnounced: i%2 == 0, Source: recrawl.Source{AnnouncedChanges: 97.123, QuietVisits: 1.234}})
+		if i%2 == 0 {
+			h = h.Announce(time.Hour, recrawl.Source{AnnouncedChanges: 97.123, FalseAlarms: 1.234})
+		}
 		h = after(h, time.Duration(1+i%4000)*time.Hour+1234567, recrawl.VisitResult(i%3))
 	}
-	h = h.Hint(recrawl.Hint{SinceVisit: 100*day + 1234567, ChangeAnnounced: true, Source: recrawl.Source{AnnouncedChanges: 12.345}})
+	h = h.Announce(100*day+1234567, recrawl.Source{AnnouncedChanges: 12.345})
 	data, err := json.Marshal(h)
 	require.NoError(t, err)
 	require.Less(t, len(data), 300, "%s", data)
@@ -210,18 +203,4 @@ func TestRateFollowsAPageThatCalmsDown(t *testing.T) {
 	require.Greater(t, recrawl.Rate(h, nil), 2.)
 	h = after(h, 2*day, times(30, recrawl.Unchanged)...)
 	require.Less(t, recrawl.Rate(h, nil), 1./3)
-}
-
-// Visits that come because a list has seen a change do not make the page seem faster.
-func TestRateOfVisitsThatFollowNews(t *testing.T) {
-	t.Parallel()
-	trusted := recrawl.Source{AnnouncedChanges: 50, QuietVisits: 50}
-	h := recrawl.History{}
-	for range 20 { // a change every 30 days, seen in the list on the day after
-		for read := range 31 {
-			h = h.Hint(recrawl.Hint{SinceVisit: time.Duration(read+1) * day, ChangeAnnounced: read == 30, Source: trusted})
-		}
-		h = after(h, 31*day+time.Hour, recrawl.Changed)
-	}
-	require.InEpsilon(t, 1./30, recrawl.Rate(h, nil), 0.25)
 }

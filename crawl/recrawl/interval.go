@@ -45,7 +45,7 @@ func Interval(h History, p Plan) time.Duration {
 	switch {
 	case h.Faded():
 		return Never
-	case h.Missing == 0 && !(p.Threshold > 0) && h.ChangeAnnounced && h.Odds > minBelievedOdds:
+	case h.Missing == 0 && !(p.Threshold > 0) && h.Odds > minBelievedOdds:
 		return duration(h.ListReadDays)
 	case h.Missing > 0 || !(p.Threshold > 0):
 		return duration(h.ruleDays())
@@ -57,11 +57,8 @@ func Interval(h History, p Plan) time.Duration {
 func intervalDays(h History, posterior *shares, p Plan) float64 {
 	low, high := bounds(h, p)
 	if h.ListReadDays > 0 {
-		if h.ChangeAnnounced {
-			low = minDays
-		}
 		// before its reading, nobody knows the list's statement
-		low = min(max(low, h.ListReadDays), maxDays)
+		low = min(max(minDays, h.ListReadDays), maxDays)
 		high = max(low, high)
 	}
 	current := newBelief(posterior, h)

@@ -103,13 +103,13 @@ func TestInterval(t *testing.T) {
 
 // Whatever a row holds, an interval is one.
 func FuzzInterval(f *testing.F) {
-	f.Add(3, 1, 7.0, 20.0, 1.0, 2.0, 1.0, 3.0, true, 2.0, 1.0, 7.0, 0.5)
-	f.Add(-1, -1, math.Inf(1), -3.0, math.NaN(), 1e300, 1e300, 1e9, false, -1.0, math.Inf(1), 1e-300, math.NaN())
-	f.Fuzz(func(t *testing.T, visits, missing int, days, quiet, dated, gap, gap2, listed float64, news bool, odds,
+	f.Add(3, 1, 7.0, 20.0, 1.0, 2.0, 1.0, 3.0, 2.0, 1.0, 7.0, 0.5)
+	f.Add(-1, -1, math.Inf(1), -3.0, math.NaN(), 1e300, 1e300, 1e9, -1.0, math.Inf(1), 1e-300, math.NaN())
+	f.Fuzz(func(t *testing.T, visits, missing int, days, quiet, dated, gap, gap2, listed, odds,
 		threshold, even, share float64,
 	) {
 		h := recrawl.History{
-			Visits: visits, Missing: missing, Days: days, UnchangedDays: quiet, DatedChanges: dated, Gaps: []float64{gap, 0, gap2}, ListReadDays: listed, ChangeAnnounced: news, Odds: odds,
+			Visits: visits, Missing: missing, Days: days, UnchangedDays: quiet, DatedChanges: dated, Gaps: []float64{gap, 0, gap2}, ListReadDays: listed, Odds: odds,
 		}
 		p := recrawl.Plan{Threshold: threshold, EvenShareDays: even, Rates: recrawl.Rates{15: share}}
 		got := recrawl.Interval(h, p)

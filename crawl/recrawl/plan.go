@@ -11,16 +11,9 @@ type Plan struct {
 	EvenShareDays float64 `json:"even_interval,omitzero"`
 	// Rates is the distribution of the pages' change rates.
 	Rates Rates `json:"rates,omitempty"`
-	// Correction corrects for unplanned requests: the threshold is for Correction times the allowed
-	// ones. 0 means 1.
-	Correction float64 `json:"correction,omitzero"`
 }
 
 const (
-	// correctionGain is the share of a deviation that the next plan corrects; Lean is bounded.
-	correctionGain = 0.3
-	minCorrection  = 0.1
-	maxCorrection  = 4.0
 	// minThreshold and maxThreshold bound thresholds, in days; thresholdPrecision is their precision.
 	minThreshold       = 1e-5
 	maxThreshold       = 1e5
@@ -29,11 +22,8 @@ const (
 
 // NewPlan distributes perDay requests a day among the pages of a domain, without the requests for
 // robots.txt and lists. It also accepts a sample of the pages with their part of the requests.
-// Faded pages do not count. There is no plan without pages or requests.
-//
-// It corrects the last plan by madePerDay, the daily requests under it; below zero if that is
-// unknown or too early. It takes some 20 µs a page.
-func NewPlan(pages []History, perDay float64, last Plan, madePerDay float64) Plan {
+// Faded pages do not count. There is no plan without pages or requests. It takes some 20 µs a page.
+func NewPlan(pages []History, perDay float64, last Plan) Plan {
 	pages, likelihoods := withoutFaded(pages)
 	if len(pages) == 0 || !(perDay > 0) {
 		return Plan{}
@@ -41,21 +31,9 @@ func NewPlan(pages []History, perDay float64, last Plan, madePerDay float64) Pla
 	p := Plan{
 		EvenShareDays: float64(len(pages)) / perDay,
 		Rates:         fit(likelihoods, last.Rates),
-		Correction:    last.nextCorrection(perDay, madePerDay),
 	}
-	p.Threshold = threshold(pages, likelihoods, perDay*p.Correction, p)
+	p.Threshold = threshold(pages, likelihoods, perDay, p)
 	return p
-}
-
-func (p Plan) nextCorrection(perDay, madePerDay float64) float64 {
-	correction := p.Correction
-	if !(correction > 0) {
-		correction = 1
-	}
-	if madePerDay >= 0 && p.Threshold > 0 {
-		correction *= math.Exp(correctionGain * max(1-madePerDay/perDay, -1))
-	}
-	return min(max(correction, minCorrection), maxCorrection)
 }
 
 // RulePerDay returns the rule's number of requests a day for the pages, at most one for each.
@@ -76,7 +54,7 @@ func withoutFaded(pages []History) ([]History, []shares) {
 		if h.Faded() {
 			continue
 		}
-		h.ListReadDays, h.ChangeAnnounced, h.Odds, h.ListUnchangedDays = 0, false, 0, 0
+		h.ListReadDays, h.Odds = 0, 0
 		alive = append(alive, h)
 		likelihoods = append(likelihoods, likelihood(h))
 	}

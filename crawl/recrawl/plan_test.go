@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl/recrawl"
-	"github.com/mosey-web/mosey/test/race"
 )
 
 // variedPages are pages that change between every visit and never.
@@ -34,7 +33,7 @@ func TestPlanAsksForWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	pages := variedPages(200)
 	for _, perDay := range []float64{2, 10, 40, 100, 1000} {
-		p := recrawl.NewPlan(pages, perDay, recrawl.Plan{}, -1)
+		p := recrawl.NewPlan(pages, perDay, recrawl.Plan{})
 		require.InEpsilon(t, perDay, requestsPerDay(pages, p), 0.05, "%v", perDay)
 		require.InEpsilon(t, p.Threshold, recrawl.Threshold(pages, perDay, p), 0.02)
 		require.InEpsilon(t, 200/perDay, p.EvenShareDays, 1e-9)
@@ -61,9 +60,9 @@ func TestThresholdFallsWithTheRequests(t *testing.T) {
 func TestPlanOfNothingIsNone(t *testing.T) {
 	t.Parallel()
 	faded := after(recrawl.History{}, day, times(2, recrawl.Gone)...)
-	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan(nil, 10, recrawl.Plan{}, 10))
-	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan([]recrawl.History{faded}, 10, recrawl.Plan{}, 10))
-	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan(variedPages(5), 0, recrawl.Plan{}, 0))
+	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan(nil, 10, recrawl.Plan{}))
+	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan([]recrawl.History{faded}, 10, recrawl.Plan{}))
+	require.Equal(t, recrawl.Plan{}, recrawl.NewPlan(variedPages(5), 0, recrawl.Plan{}))
 	data, err := json.Marshal(recrawl.Plan{})
 	require.NoError(t, err)
 	require.JSONEq(t, `{}`, string(data))
@@ -75,32 +74,14 @@ func TestPlanLearnsWhatPagesAreLike(t *testing.T) {
 	for i := range pages {
 		pages[i] = inRatio(10, 5)
 	}
-	calm := recrawl.NewPlan(pages, 10, recrawl.Plan{}, -1)
+	calm := recrawl.NewPlan(pages, 10, recrawl.Plan{})
 	for i := range pages {
 		pages[i] = after(recrawl.History{}, time.Hour, times(10, changed)...)
 	}
-	frantic := recrawl.NewPlan(pages, 10, recrawl.Plan{}, -1)
+	frantic := recrawl.NewPlan(pages, 10, recrawl.Plan{})
 	one := after(recrawl.History{}, day, changed)
 	require.Less(t, recrawl.Rate(one, calm.Rates), 1.)
 	require.Greater(t, recrawl.Rate(one, frantic.Rates), 10.)
-}
-
-// Pages without news from lists, of which fewer become due than the plan expects.
-func TestPlanLeansTowardsWhatIsAllowed(t *testing.T) {
-	t.Parallel()
-	race.SkipSerial(t)
-	pages := variedPages(100)
-	p := recrawl.NewPlan(pages, 20, recrawl.Plan{}, -1)
-	part := pages[:50]
-	for range 40 {
-		p = recrawl.NewPlan(pages, 20, p, requestsPerDay(part, p))
-	}
-	require.InEpsilon(t, 20, requestsPerDay(part, p), 0.1)
-
-	for range 1000 {
-		p = recrawl.NewPlan(pages, 20, p, 0)
-	}
-	require.LessOrEqual(t, p.Correction, 4., "bounded")
 }
 
 func TestRulePerDay(t *testing.T) {
@@ -118,9 +99,9 @@ func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			pages := variedPages(n)
-			last := recrawl.NewPlan(pages, float64(n)/10, recrawl.Plan{}, -1)
+			last := recrawl.NewPlan(pages, float64(n)/10, recrawl.Plan{})
 			for b.Loop() {
-				recrawl.NewPlan(pages, float64(n)/10, last, float64(n)/10)
+				recrawl.NewPlan(pages, float64(n)/10, last)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/page")
 		})

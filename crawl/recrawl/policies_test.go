@@ -152,13 +152,12 @@ type planned struct {
 	learner
 	plans   []recrawl.Plan
 	sources []recrawl.Source
-	made    []int // requests since the last plan
 }
 
 func newPlanned(w *syntheticWeb, rate float64, lists listings) *planned {
 	return &planned{
 		learner: newLearner(w, rate, lists),
-		plans:   make([]recrawl.Plan, len(w.domains)), sources: make([]recrawl.Source, len(w.domains)), made: make([]int, len(w.domains)),
+		plans:   make([]recrawl.Plan, len(w.domains)), sources: make([]recrawl.Source, len(w.domains)),
 	}
 }
 
@@ -171,13 +170,13 @@ func (p *planned) visited(page int, last, now float64, changed bool) float64 {
 	v := p.visit(page, last, now, changed)
 	p.sources[domain] = p.sources[domain].Visit(p.histories[page], v)
 	p.histories[page] = p.histories[page].Visit(v)
-	p.made[domain]++
 	return p.due(page)
 }
 
 func (p *planned) listed(page int, last, now float64, news bool) float64 {
-	hint := recrawl.Hint{SinceVisit: inDays(now - last), ChangeAnnounced: news, Source: p.sources[p.web.pages[page].domain]}
-	p.histories[page] = p.histories[page].Hint(hint)
+	if news {
+		p.histories[page] = p.histories[page].Announce(inDays(now-last), p.sources[p.web.pages[page].domain])
+	}
 	if last == 0 {
 		return p.first(page)
 	}
@@ -193,12 +192,7 @@ func (p *planned) newDay(domain, today int, due []float64) {
 	for _, page := range p.web.domains[domain] {
 		pages = append(pages, p.histories[page])
 	}
-	made := float64(p.made[domain]) / week
-	if today <= week {
-		made = -1
-	}
-	p.made[domain] = 0
-	p.plans[domain] = recrawl.NewPlan(pages, p.allowed(domain), p.plans[domain], made)
+	p.plans[domain] = recrawl.NewPlan(pages, p.allowed(domain), p.plans[domain])
 	for _, page := range p.web.domains[domain] {
 		if p.last[page] > 0 {
 			due[page] = p.due(page)

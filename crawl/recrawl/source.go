@@ -2,89 +2,55 @@ package recrawl
 
 import "time"
 
-// Source counts the correct and wrong hints of a sitemap or a feed, and so its credibility. The
-// zero value is an unknown list. It is an on-disk format, stored in the row of a list or of its
-// domain.
+// Source counts the correct and wrong announcements of changes by a sitemap or a feed, and so its
+// credibility. The zero value is an unknown list. It is an on-disk format, stored in the row of a
+// list or of its domain.
 //
-// A list that announces a change of every page is no evidence, and neither is a list with fixed
-// dates: their hints are wrong as often as they are right. So the cause of a wrong list does not
-// matter, and a list gains nothing by lying.
+// A list that announces a change of every page is no evidence: its news are wrong as often as they
+// are right. So the cause of a wrong list does not matter, and a list gains nothing by lying.
 type Source struct {
-	// AnnouncedChanges counts announced changes, MissedChanges unannounced ones. Old visits count
-	// less, in all fields.
+	// AnnouncedChanges counts announced changes, FalseAlarms announcements without a change. Old
+	// visits count less.
 	AnnouncedChanges float64 `json:"announced,omitzero"`
-	MissedChanges    float64 `json:"unannounced,omitzero"`
-	// FalseAlarms counts announcements without a change, QuietVisits the visits without both.
-	FalseAlarms float64 `json:"false_announcements,omitzero"`
-	QuietVisits float64 `json:"silent_visits,omitzero"`
+	FalseAlarms      float64 `json:"false_announcements,omitzero"`
 }
 
 const (
 	// sourceDecay is each visit's discount of earlier ones: about the last hundred count.
 	sourceDecay = 0.99
-	// maxUnchangedOdds bounds the odds of a change below which the time counts as time without one.
-	maxUnchangedOdds = 0.5
-	minListDays      = 0.001 // the shortest stored time, in days
+	minListDays = 0.001 // the shortest stored time, in days
 )
 
-// Visit returns the source after a visit to a page that it names. h is the history before.
+// Visit returns the source after a visit to a page whose change it announced. h is the history before.
 func (s Source) Visit(h History, v Visit) Source {
 	if h.ListReadDays <= 0 || v.SinceLast <= 0 || (v.Result != Changed && v.Result != Unchanged) {
 		return s
 	}
 	s.AnnouncedChanges *= sourceDecay
-	s.MissedChanges *= sourceDecay
 	s.FalseAlarms *= sourceDecay
-	s.QuietVisits *= sourceDecay
-	switch {
-	case v.Result == Changed && h.ChangeAnnounced:
+	if v.Result == Changed {
 		s.AnnouncedChanges++
-	case v.Result == Changed:
-		// a change after the list was read does not count against it
-		s.MissedChanges += min(h.ListReadDays/days(v.SinceLast), 1)
-	case h.ChangeAnnounced:
+	} else {
 		s.FalseAlarms++
-	default:
-		s.QuietVisits++
 	}
-	return Source{
-		AnnouncedChanges: round3(s.AnnouncedChanges), MissedChanges: round3(s.MissedChanges),
-		FalseAlarms: round3(s.FalseAlarms), QuietVisits: round3(s.QuietVisits),
-	}
+	return Source{AnnouncedChanges: round3(s.AnnouncedChanges), FalseAlarms: round3(s.FalseAlarms)}
 }
 
-// odds returns the factor of the source's hint on the odds that a page has changed. An unknown
-// source doubles them if it has announced a change, and changes them little if not.
-func (s Source) odds(announced bool) float64 {
-	announcedShare := (s.AnnouncedChanges + 1) / (s.AnnouncedChanges + s.MissedChanges + 2)
-	falseAlarmShare := (s.FalseAlarms + 0.5) / (s.FalseAlarms + s.QuietVisits + 2)
-	if announced {
-		return announcedShare / falseAlarmShare
-	}
-	return (1 - announcedShare) / (1 - falseAlarmShare)
+// odds returns the factor of the source's announcement on the odds that a page has changed. An
+// unknown source doubles them.
+func (s Source) odds() float64 {
+	return (s.AnnouncedChanges + 1) / (s.AnnouncedChanges + 2) * (s.FalseAlarms + 2) / (s.FalseAlarms + 0.5)
 }
 
-// Hint is a list's statement about a page.
-type Hint struct {
-	// SinceVisit is the time from the page's last visit to the reading of the list.
-	SinceVisit time.Duration
-	// ChangeAnnounced is set if the list declares a change since then: by a later lastmod, or by a new
-	// entry of a feed. A date without a time of day is news from the next day on.
-	ChangeAnnounced bool
-	Source          Source
-}
-
-// Hint returns the history after a list was read. The last list counts, but only more credible news
-// replace news.
-func (h History) Hint(hint Hint) History {
-	since := days(hint.SinceVisit)
-	odds := hint.Source.odds(hint.ChangeAnnounced)
-	if since <= 0 || (h.ChangeAnnounced && (!hint.ChangeAnnounced || odds <= h.Odds)) {
+// Announce returns the history after a list was read that announces a change since the last visit,
+// by a later lastmod or by a new entry of a feed. A date without a time of day is news from the
+// next day on. since is the time from the visit to the reading. Only more credible news replace
+// news.
+func (h History) Announce(since time.Duration, by Source) History {
+	odds := by.odds()
+	if since <= 0 || (h.ListReadDays > 0 && odds <= h.Odds) {
 		return h
 	}
-	if !hint.ChangeAnnounced && odds < maxUnchangedOdds {
-		h.ListUnchangedDays = round3(since)
-	}
-	h.ListReadDays, h.ChangeAnnounced, h.Odds = round3(max(since, minListDays)), hint.ChangeAnnounced, round3(max(odds, minListDays))
+	h.ListReadDays, h.Odds = round3(max(days(since), minListDays)), round3(max(odds, minListDays))
 	return h
 }

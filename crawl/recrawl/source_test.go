@@ -9,87 +9,78 @@ import (
 	"github.com/mosey-web/mosey/crawl/recrawl"
 )
 
-// known is a source after so many rounds. In each it speaks about a page that changed
-// and one that did not, always in the same way.
-func known(rounds int, saysOfChanged, saysOfUnchanged bool) recrawl.Source {
+// announcing is a source after so many rounds. In each it announces a change of a page that
+// changed, of a page that did not, or of both.
+func announcing(rounds int, ofChanged, ofUnchanged bool) recrawl.Source {
 	s := recrawl.Source{}
 	for range rounds {
-		h := recrawl.History{}.Hint(recrawl.Hint{SinceVisit: day, ChangeAnnounced: saysOfChanged, Source: s})
-		s = s.Visit(h, recrawl.Visit{Result: changed, SinceLast: day})
-		h = recrawl.History{}.Hint(recrawl.Hint{SinceVisit: day, ChangeAnnounced: saysOfUnchanged, Source: s})
-		s = s.Visit(h, recrawl.Visit{Result: unchanged, SinceLast: day})
+		announced := recrawl.History{}.Announce(day, s)
+		if ofChanged {
+			s = s.Visit(announced, recrawl.Visit{Result: changed, SinceLast: day})
+		}
+		if ofUnchanged {
+			s = s.Visit(announced, recrawl.Visit{Result: unchanged, SinceLast: day})
+		}
 	}
 	return s
 }
 
-func TestHint(t *testing.T) {
+func TestAnnounce(t *testing.T) {
 	t.Parallel()
 	plan := recrawl.Plan{Threshold: 2, EvenShareDays: 10}
 	h := inRatio(60, 10)
 	blind := recrawl.Interval(h, plan)
 	require.Greater(t, blind, 4*day)
-	honest, now, frozen, perverse := known(50, true, false), known(50, true, true), known(50, false, false), known(50, false, true)
-	wait := func(since time.Duration, news bool, s recrawl.Source) time.Duration {
-		return recrawl.Interval(h.Hint(recrawl.Hint{SinceVisit: since, ChangeAnnounced: news, Source: s}), plan)
+	honest, now, perverse := announcing(50, true, false), announcing(50, true, true), announcing(50, false, true)
+	wait := func(since time.Duration, s recrawl.Source) time.Duration {
+		return recrawl.Interval(h.Announce(since, s), plan)
 	}
 
 	t.Run("MakesAPageDueAtOnce", func(t *testing.T) {
 		t.Parallel()
-		require.InDelta(t, (2 * day).Hours(), wait(2*day, true, honest).Hours(), 1)
-		soon := h.Hint(recrawl.Hint{SinceVisit: 50 * time.Minute, ChangeAnnounced: true, Source: honest})
-		require.Equal(t, time.Hour, recrawl.Interval(soon, recrawl.Plan{Threshold: 0.1, EvenShareDays: 10}), "but an hour after the last visit")
-		require.Less(t, wait(2*day, true, recrawl.Source{}), blind, "also of a list that nobody knows")
-	})
-	t.Run("LetsAPageBe", func(t *testing.T) {
-		t.Parallel()
-		require.Greater(t, wait(blind-time.Hour, false, honest), 5*blind/4)
-		require.Greater(t, wait(2*blind, false, honest), wait(blind, false, honest))
-		require.LessOrEqual(t, wait(1000*day, false, honest), 180*day)
+		require.InDelta(t, (4 * day).Hours(), wait(4*day, honest).Hours(), 1)
+		soon := h.Announce(50*time.Minute, honest)
+		require.Equal(t, time.Hour, recrawl.Interval(soon, recrawl.Plan{Threshold: 0.0005, EvenShareDays: 10}), "but an hour after the last visit")
+		require.Less(t, wait(2*day, honest), 6*day, "sooner, even if a change in so short a time is less likely")
+		require.Less(t, wait(2*day, recrawl.Source{}), blind, "also of a list that nobody knows")
 	})
 	t.Run("IsNotBelievedOfAListThatIsWrong", func(t *testing.T) {
 		t.Parallel()
-		for _, news := range []bool{true, false} {
-			require.InEpsilon(t, blind.Hours(), wait(day, news, now).Hours(), 0.1)
-			require.InEpsilon(t, blind.Hours(), wait(day, news, frozen).Hours(), 0.1)
-		}
-		require.Greater(t, wait(day, true, perverse), blind-time.Hour)
+		require.InEpsilon(t, blind.Hours(), wait(day, now).Hours(), 0.1)
+		require.Greater(t, wait(day, perverse), blind-time.Hour)
 	})
 	t.Run("DoesNotBringWhatChangesTooFast", func(t *testing.T) {
 		t.Parallel()
 		frantic := after(recrawl.History{}, time.Hour, times(60, changed)...)
-		got := recrawl.Interval(frantic.Hint(recrawl.Hint{SinceVisit: day, ChangeAnnounced: true, Source: honest}), plan)
-		require.Equal(t, recrawl.Interval(frantic, plan), got)
+		require.Equal(t, recrawl.Interval(frantic, plan), recrawl.Interval(frantic.Announce(day, honest), plan))
 	})
 	t.Run("CountsWithoutAPlan", func(t *testing.T) {
 		t.Parallel()
-		fresh := recrawl.History{}.Hint(recrawl.Hint{SinceVisit: 2 * day, ChangeAnnounced: true})
+		fresh := recrawl.History{}.Announce(2*day, recrawl.Source{})
 		require.InDelta(t, 48, recrawl.Interval(fresh, recrawl.Plan{}).Hours(), 0.1)
-		fresh = recrawl.History{}.Hint(recrawl.Hint{SinceVisit: 2 * day, ChangeAnnounced: true, Source: now})
+		fresh = recrawl.History{}.Announce(2*day, now)
 		require.Equal(t, 7*day, recrawl.Interval(fresh, recrawl.Plan{}))
 	})
 	t.Run("IsSettledByAVisit", func(t *testing.T) {
 		t.Parallel()
-		hinted := h.Hint(recrawl.Hint{SinceVisit: day, ChangeAnnounced: true, Source: honest})
-		require.NotEqual(t, h, hinted)
-		require.Equal(t, after(h, 2*day, unchanged), after(hinted, 2*day, unchanged))
-		require.Equal(t, hinted, after(hinted, 2*day, recrawl.Failed), "if it said anything")
+		announced := h.Announce(day, honest)
+		require.NotEqual(t, h, announced)
+		require.Equal(t, after(h, 2*day, unchanged), after(announced, 2*day, unchanged))
+		require.Equal(t, announced, after(announced, 2*day, recrawl.Failed), "if it said anything")
 	})
 	t.Run("KeepsNews", func(t *testing.T) {
 		t.Parallel()
-		hinted := h.Hint(recrawl.Hint{SinceVisit: day, ChangeAnnounced: true, Source: honest})
-		require.Equal(t, hinted, hinted.Hint(recrawl.Hint{SinceVisit: 2 * day, ChangeAnnounced: true, Source: honest}), "told twice")
-		require.Equal(t, hinted, hinted.Hint(recrawl.Hint{SinceVisit: 2 * day, ChangeAnnounced: false, Source: honest}), "of another list")
-		better := h.Hint(recrawl.Hint{SinceVisit: day, ChangeAnnounced: true, Source: now}).Hint(recrawl.Hint{SinceVisit: 2 * day, ChangeAnnounced: true, Source: honest})
+		announced := h.Announce(day, honest)
+		require.Equal(t, announced, announced.Announce(2*day, honest), "told twice")
+		better := h.Announce(day, now).Announce(2*day, honest)
 		require.InEpsilon(t, 2., better.ListReadDays, 1e-9, "of a list that is believed more")
-		require.Equal(t, h, h.Hint(recrawl.Hint{SinceVisit: -day, ChangeAnnounced: true, Source: honest}), "from before the visit")
+		require.Equal(t, h, h.Announce(-day, honest), "from before the visit")
 	})
 }
 
 func TestSourceLearns(t *testing.T) {
 	t.Parallel()
-	listed := recrawl.History{}.Hint(recrawl.Hint{SinceVisit: 3 * day})
-	late := recrawl.Source{}.Visit(listed, recrawl.Visit{Result: changed, SinceLast: 30 * day})
-	require.InEpsilon(t, 0.1, late.MissedChanges, 1e-9, "what changed after the list was read is not missed")
+	listed := recrawl.History{}.Announce(3*day, recrawl.Source{})
 	for _, v := range []recrawl.Visit{
 		{Result: recrawl.Missing, SinceLast: day}, {Result: recrawl.Gone, SinceLast: day}, {Result: recrawl.Failed, SinceLast: day}, {Result: changed},
 	} {
@@ -97,11 +88,10 @@ func TestSourceLearns(t *testing.T) {
 	}
 	require.Equal(t, recrawl.Source{}, recrawl.Source{}.Visit(recrawl.History{}, recrawl.Visit{Result: changed, SinceLast: day}), "not listed")
 
-	s := known(100_000, true, false)
+	s := announcing(100_000, true, false)
 	require.Less(t, s.AnnouncedChanges, 110., "bounded")
 	for range 100 { // it begins to lie
-		h := recrawl.History{}.Hint(recrawl.Hint{SinceVisit: day, ChangeAnnounced: true, Source: s})
-		s = s.Visit(h, recrawl.Visit{Result: unchanged, SinceLast: day})
+		s = s.Visit(recrawl.History{}.Announce(day, s), recrawl.Visit{Result: unchanged, SinceLast: day})
 	}
-	require.Less(t, s.QuietVisits, s.FalseAlarms/2, "and is soon known to")
+	require.Less(t, s.AnnouncedChanges, s.FalseAlarms, "and is soon known to")
 }
