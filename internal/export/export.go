@@ -1,8 +1,11 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"io"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl/report"
 )
@@ -74,52 +77,24 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// eachBatch calls do with each batch while it reads the next one, until ctx ends: then it returns
+// the error of ctx.
 func (e *Export) eachBatch(ctx context.Context, f filter, after key, do func(batch) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	type read struct {
-		batch
-
-		err error
-	}
-	batches := make(chan read)
-	go func() {
-		defer close(batches)
-		for {
-			b, err := e.Kind.source().read(ctx, e.Store, f, after)
-			if err == nil && b.next == after {
-				return
-			}
-			after = b.next
-			select {
-			case batches <- read{b, err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	defer func() {
-		cancel()
-		for range batches {
-			continue // the reader ends
-		}
-	}()
-	for {
-		r, more := <-batches
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !more:
-			return nil
-		case r.err != nil:
-			return r.err
-		}
-		if err := do(r.batch); err != nil {
+	read := e.Kind.source().read
+	b, err := read(ctx, e.Store, f, after)
+	for err == nil && b.next != after && ctx.Err() == nil {
+		after = b.next
+		var next batch
+		group, groupCtx := errgroup.WithContext(ctx)
+		group.Go(func() (err error) {
+			next, err = read(groupCtx, e.Store, f, after)
 			return err
-		}
+		})
+		group.Go(func() error { return do(b) })
+		err = group.Wait()
+		b = next
 	}
+	return cmp.Or(ctx.Err(), err)
 }
 
 // Table is a kind of rows to export.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -97,56 +98,26 @@ func (d directory) stat(_ context.Context, key string) (int64, time.Time, error)
 
 func (d directory) remove(_ context.Context, key string) error { return os.Remove(d.path(key)) }
 
-func (d directory) list(ctx context.Context, yield func(Object) error) (others int, err error) {
-	err = filepath.WalkDir(string(d), func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && path != string(d) { // deleted meanwhile
+func (d directory) walk(ctx context.Context, prefix string, yield func(entry) error) error {
+	root := path.Clean(prefix)
+	return fs.WalkDir(os.DirFS(string(d)), root, func(key string, file fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && key != "." { // deleted meanwhile
 			return nil
 		}
-		if err = errors.Join(err, ctx.Err()); err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil || key == root {
 			return err
 		}
-		key, err := filepath.Rel(string(d), path)
-		if err != nil {
-			return err
-		}
-		key = filepath.ToSlash(key)
-		if entry.IsDir() {
-			if key == "." || canHaveKeys(key) {
+		found := entry{key: key, mode: file.Type()}
+		if found.mode.IsRegular() {
+			info, err := file.Info()
+			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			others++
-			return fs.SkipDir
+			if err != nil {
+				return err
+			}
+			found.size, found.written = info.Size(), info.ModTime()
 		}
-		found, ok := parseKey(key)
-		if !ok || !entry.Type().IsRegular() {
-			others++
-			return nil
-		}
-		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		found.Bytes, found.Written = info.Size(), info.ModTime().UTC()
 		return yield(found)
 	})
-	return others, err
-}
-
-func (d directory) names(ctx context.Context, prefix string) (names []string, err error) {
-	root := d.path(prefix)
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err = errors.Join(err, ctx.Err()); err != nil || entry.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(root, path)
-		names = append(names, filepath.ToSlash(name))
-		return err
-	})
-	return names, err
 }

@@ -42,8 +42,13 @@ func (f *Files) Remove(ctx context.Context, name string) error {
 }
 
 // Names returns the sorted names of all files, without the prefix.
-func (f *Files) Names(ctx context.Context) ([]string, error) {
-	names, err := f.Store.backend.names(ctx, f.Prefix)
+func (f *Files) Names(ctx context.Context) (names []string, err error) {
+	err = f.Store.backend.walk(ctx, f.Prefix, func(e entry) error {
+		if e.mode.IsRegular() {
+			names = append(names, strings.TrimPrefix(e.key, f.Prefix))
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, f.Store.describeFailure("list "+f.Prefix, err)
 	}

@@ -48,7 +48,7 @@ func parseLocation(text string) (location, error) {
 		return location{}, refuse(scheme+"://…", "the URL cannot be parsed",
 			"percent-encode special characters")
 	}
-	name := redactedURL(u)
+	name := u.Scheme + "://" + u.Host // without the credentials, the path and the parameters
 	switch {
 	case u.Scheme != "s3" && u.Scheme != "file":
 		return location{}, refuse(name, "unknown scheme "+u.Scheme+"://",
@@ -98,22 +98,6 @@ func checkParams(u *url.URL, name string) error {
 		return refuse(name, "the endpoint is not the address of a service", "write endpoint=https://HOST:PORT, without credentials")
 	}
 	return nil
-}
-
-// redactedURL returns a URL without its credentials, its path and the values of its parameters.
-func redactedURL(u *url.URL) string {
-	text := u.Scheme + "://"
-	if u.User != nil {
-		text += "…@"
-	}
-	text += u.Host
-	if strings.Trim(u.Path, "/") != "" {
-		text += "/…"
-	}
-	if u.RawQuery != "" {
-		text += "?…"
-	}
-	return text
 }
 
 func refuse(name, reason, remedy string) error {

@@ -17,15 +17,15 @@ func TestParseLocation(t *testing.T) {
 		t.Parallel()
 		for where, want := range map[string]string{
 			"":                                 "name a directory or a URL",
-			"ftp://user:hunter2@host/x":        "images in ftp://…@host/…: unknown scheme ftp://: name a directory, or use file://, s3://",
+			"ftp://user:hunter2@host/x":        "images in ftp://host: unknown scheme ftp://: name a directory, or use file://, s3://",
 			"mem://":                           "unknown scheme mem://",
 			"s3:images":                        "write s3://",
 			"S3:images":                        "two slashes are missing",
 			"s3://":                            "the URL must name a bucket and nothing else: write s3://BUCKET?region=REGION",
-			"s3://images/hunter2":              "images in s3://images/…: the URL must name a bucket and nothing else",
+			"s3://images/hunter2":              "images in s3://images: the URL must name a bucket and nothing else",
 			"s3://127.0.0.1:9000/images":       "the URL must name a bucket and nothing else",
 			"s3://images?region=x#x":           "the URL must name a bucket and nothing else",
-			"s3://key:hunter2@images":          "images in s3://…@images: the URL has credentials, which would end up in logs: set AWS_ACCESS_KEY_ID",
+			"s3://key:hunter2@images":          "images in s3://images: the URL has credentials, which would end up in logs: set AWS_ACCESS_KEY_ID",
 			"s3://key:hunter2/+@images":        "the URL cannot be parsed",
 			"s3://images?secret=hunter2":       `unknown parameter "secret": use region, endpoint`,
 			"s3://images?region=%zz&x=hunter2": "the parameters of the URL cannot be parsed",

@@ -209,30 +209,14 @@ func (b *bucket) remove(ctx context.Context, key string) error {
 	return b.client.RemoveObject(ctx, b.name, key, minio.RemoveObjectOptions{})
 }
 
-func (b *bucket) list(ctx context.Context, yield func(Object) error) (others int, err error) {
-	for o := range b.client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Recursive: true}) {
-		if o.Err != nil {
-			return others, o.Err
-		}
-		found, ok := parseKey(o.Key)
-		if !ok {
-			others++
-			continue
-		}
-		found.Bytes, found.Written = o.Size, o.LastModified.UTC()
-		if err := yield(found); err != nil {
-			return others, err
-		}
-	}
-	return others, nil
-}
-
-func (b *bucket) names(ctx context.Context, prefix string) (names []string, err error) {
+func (b *bucket) walk(ctx context.Context, prefix string, yield func(entry) error) error {
 	for o := range b.client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Recursive: true, Prefix: prefix}) {
 		if o.Err != nil {
-			return nil, o.Err
+			return o.Err
 		}
-		names = append(names, strings.TrimPrefix(o.Key, prefix))
+		if err := yield(entry{key: o.Key, size: o.Size, written: o.LastModified}); err != nil {
+			return err
+		}
 	}
-	return names, nil
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -25,10 +26,18 @@ type backend interface {
 	read(ctx context.Context, key string) (in io.ReadCloser, size int64, err error)
 	stat(ctx context.Context, key string) (size int64, written time.Time, err error)
 	remove(ctx context.Context, key string) error
-	// list is like List, but returns the storage's errors.
-	list(ctx context.Context, yield func(Object) error) (others int, err error)
-	// names returns sorted names without the prefix of the files.
-	names(ctx context.Context, prefix string) ([]string, error)
+	// walk calls yield for all entries under a prefix, in the order of their keys, and stops at its
+	// first error. In a directory, yield returns fs.SkipDir to skip a folder.
+	walk(ctx context.Context, prefix string, yield func(entry) error) error
+}
+
+// entry is an object of a bucket, or a file or folder in a directory. Its size and its time are
+// known if it is an object or a regular file.
+type entry struct {
+	key     string
+	size    int64
+	written time.Time
+	mode    fs.FileMode // only its type
 }
 
 // Store stores images. It is safe for concurrent use.
@@ -173,7 +182,19 @@ type Object struct {
 // be included. others counts foreign objects. A folder without keys of this package counts once.
 func (s *Store) List(ctx context.Context, yield func(Object) error) (others int, err error) {
 	var yieldErr error
-	others, err = s.backend.list(ctx, func(o Object) error {
+	err = s.backend.walk(ctx, "", func(e entry) error {
+		o, ok := parseKey(e.key)
+		switch {
+		case e.mode.IsDir() && canHaveKeys(e.key):
+			return nil
+		case e.mode.IsDir():
+			others++
+			return fs.SkipDir
+		case !ok || !e.mode.IsRegular():
+			others++
+			return nil
+		}
+		o.Bytes, o.Written = e.size, e.written.UTC()
 		yieldErr = yield(o)
 		return yieldErr
 	})

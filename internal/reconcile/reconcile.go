@@ -79,13 +79,28 @@ type Reconciler struct {
 // Pass makes one pass. An error of one step, or of one name, does not stop the others: Pass joins
 // the errors, and the next pass retries.
 func (r *Reconciler) Pass(ctx context.Context) error {
+	expireErr := Step(ctx, func(ctx context.Context) error {
+		_, err := r.Store.ExpireClaims(ctx)
+		return err
+	})
+	found, domainErr, runErr := compareBoth(ctx, r.Store, r.Workflows)
+	confirmed, previous := r.previous.Intersect(found), r.previous
+	r.previous = found
+	if domainErr != nil {
+		r.previous.WorkflowsMissing, r.previous.WorkflowsExtra = previous.WorkflowsMissing, previous.WorkflowsExtra
+	}
+	if runErr != nil {
+		r.previous.DispatchersMissing, r.previous.DispatchersExtra = previous.DispatchersMissing, previous.DispatchersExtra
+	}
+	if runs := confirmed.DispatchersMissing; len(runs) > 0 {
+		r.Logger.WarnContext(ctx, "started missing dispatchers of runs", "runs", runs)
+	}
 	return errors.Join(
-		Step(ctx, func(ctx context.Context) error {
-			_, err := r.Store.ExpireClaims(ctx)
-			return err
-		}),
-		r.domains(ctx),
-		r.dispatchers(ctx),
+		expireErr, domainErr, runErr,
+		r.release(ctx, confirmed.WorkflowsMissing),
+		each(ctx, confirmed.WorkflowsExtra, r.Workflows.WakeDomain), // they finish, or renew their claims
+		each(ctx, confirmed.DispatchersMissing, r.Workflows.StartCrawl),
+		each(ctx, confirmed.DispatchersExtra, r.Workflows.WakeCrawl), // they end
 		r.wakeDispatchers(ctx),
 	)
 }
@@ -105,34 +120,7 @@ func (r *Reconciler) wakeDispatchers(ctx context.Context) error {
 	return each(ctx, runs, r.Workflows.StartCrawl)
 }
 
-// dispatchers starts missing dispatchers, and wakes dispatchers of ended runs, which then end.
-func (r *Reconciler) dispatchers(ctx context.Context) error {
-	missing, extra, err := compare(ctx, r.Store.LiveRuns, r.Workflows.RunningCrawls)
-	if err != nil {
-		return err
-	}
-	last := r.previous
-	r.previous.DispatchersMissing, r.previous.DispatchersExtra = missing, extra
-	missing, extra = intersect(last.DispatchersMissing, missing), intersect(last.DispatchersExtra, extra)
-	if len(missing) > 0 {
-		r.Logger.WarnContext(ctx, "started missing dispatchers of runs", "runs", missing)
-	}
-	return errors.Join(each(ctx, missing, r.Workflows.StartCrawl), each(ctx, extra, r.Workflows.WakeCrawl))
-}
-
-// domains ends claims that no workflow serves, and wakes workflows without a claim: they finish, or
-// renew it with their next request.
-func (r *Reconciler) domains(ctx context.Context) error {
-	missing, extra, err := compare(ctx, r.Store.DomainsClaimed, r.Workflows.RunningDomains)
-	if err != nil {
-		return err
-	}
-	last := r.previous
-	r.previous.WorkflowsMissing, r.previous.WorkflowsExtra = missing, extra
-	missing, extra = intersect(last.WorkflowsMissing, missing), intersect(last.WorkflowsExtra, extra)
-	return errors.Join(r.release(ctx, missing), each(ctx, extra, r.Workflows.WakeDomain))
-}
-
+// release ends the claims of domains that have no workflow by now.
 func (r *Reconciler) release(ctx context.Context, missing []string) error {
 	var dead []string
 	failed := each(ctx, missing, func(ctx context.Context, domain string) error {
@@ -209,13 +197,18 @@ func (d Differences) Intersect(e Differences) Differences {
 	}
 }
 
-// Compare makes one pass without changes.
-func Compare(ctx context.Context, s Store, w Workflows) (d Differences, err error) {
-	if d.WorkflowsMissing, d.WorkflowsExtra, err = compare(ctx, s.DomainsClaimed, w.RunningDomains); err != nil {
-		return d, err
-	}
-	d.DispatchersMissing, d.DispatchersExtra, err = compare(ctx, s.LiveRuns, w.RunningCrawls)
-	return d, err
+// Compare makes one pass without changes. If it cannot compare the domains or the runs, it returns
+// the differences of the others with the error.
+func Compare(ctx context.Context, s Store, w Workflows) (Differences, error) {
+	d, domainErr, runErr := compareBoth(ctx, s, w)
+	return d, errors.Join(domainErr, runErr)
+}
+
+// compareBoth is Compare with an error for domains and one for runs.
+func compareBoth(ctx context.Context, s Store, w Workflows) (d Differences, domainErr, runErr error) {
+	d.WorkflowsMissing, d.WorkflowsExtra, domainErr = compare(ctx, s.DomainsClaimed, w.RunningDomains)
+	d.DispatchersMissing, d.DispatchersExtra, runErr = compare(ctx, s.LiveRuns, w.RunningCrawls)
+	return d, domainErr, runErr
 }
 
 // compare returns the names that should run and do not, and the names that run and should not.
