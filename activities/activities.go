@@ -15,12 +15,10 @@ import (
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
-	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/picture"
 	"github.com/mosey-web/mosey/internal/read"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/ruling"
-	"github.com/mosey-web/mosey/internal/traces"
 )
 
 // Resolver finds a host's addresses.
@@ -43,51 +41,31 @@ type Store interface {
 	request.Store
 	read.Store
 	PageStore
-	RobotsStore
-	DomainStore
 	ControlStore
 	RunStore
 	SeedStore
-	SeedFileStore
 	RecrawlStore
 }
 
 // Config configures Activities.
 type Config struct {
-	Store    Store
-	Fetcher  Fetcher
-	Resolver Resolver
-	Starter  Starter
+	Store   Store
+	Starter Starter
+	// Requests configures the requests. New sets its Store, Jitter, Warn and TraceOf. All activities
+	// use its Log, which defaults to slog.Default. MaxFetches defaults to 256, and Timeout to 30 s.
+	Requests request.Config
 	// Completer completes the activities of waiting batches. nil makes them wait in the activity.
 	Completer Completer
 	// Agent is the product token that robots.txt is matched against.
 	Agent string
 	// AllowMalformed makes an unparsable robots.txt allow everything, instead of nothing.
 	AllowMalformed bool
-	// Observe, if set, is called with each recorded attempt. It must not block.
-	Observe func(request.Observation)
-	// Tracer traces each attempt that makes a request. nil disables traces.
-	Tracer *traces.Tracer
-	// Logger defaults to slog.Default.
-	Logger *slog.Logger
-	// MaxFetches caps the concurrent requests of this process. Defaults to 256.
-	MaxFetches int
-	// Permits holds the permits for these requests. Defaults to MaxFetches permits.
-	Permits *request.Permits
-	// Worker returns this worker's id for the rows of its attempts. nil stores no id.
-	Worker func() int32
-	// Network distinguishes outages of our network from unreachable sites. Defaults to a new monitor.
-	Network *network.Monitor
 	// Languages detects the languages of pages. The zero value only reads declared languages.
 	Languages language.Detector
 	// SeedFiles names the directories of seed files.
 	SeedFiles SeedFiles
-	// Pictures reads images. Defaults to a new reader.
-	Pictures *picture.Reader
 	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
-	// RequestTimeout is the Fetcher's limit for one request. Defaults to 30 s.
-	RequestTimeout time.Duration
 }
 
 // Activities implements all activities. It is safe for concurrent use.
@@ -112,44 +90,35 @@ type Activities struct {
 
 // New returns the activities.
 func New(cfg Config) (*Activities, error) {
-	if cfg.Store == nil || cfg.Fetcher == nil || cfg.Resolver == nil || cfg.Starter == nil {
-		return nil, errors.New("activities: Config needs a store, a fetcher, a resolver and a starter")
+	r := cfg.Requests
+	if cfg.Store == nil || r.Fetcher == nil || r.Resolver == nil || r.Network == nil || cfg.Starter == nil {
+		return nil, errors.New("activities: Config needs a store, a fetcher, a resolver, a network monitor and a starter")
 	}
 	if cfg.Agent == "" {
 		return nil, fmt.Errorf("activities: %w: Config needs an agent", crawl.ErrInvalid)
 	}
-	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	cfg.MaxFetches = cmp.Or(cfg.MaxFetches, 256)
-	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, fetch.TotalTimeoutDefault)
-	if cfg.Network == nil {
-		cfg.Network = network.New(network.Config{Jitter: rand.Float64})
-	}
-	if cfg.Pictures == nil {
-		cfg.Pictures = picture.New(picture.Limits{})
+	r.Store, r.Jitter, r.Warn, r.TraceOf = cfg.Store, rand.Float64, warn, traceOf
+	r.Log = cmp.Or(r.Log, slog.Default())
+	r.MaxFetches = cmp.Or(r.MaxFetches, 256)
+	r.Timeout = cmp.Or(r.Timeout, fetch.TotalTimeoutDefault)
+	requests, err := request.New(r)
+	if err != nil {
+		return nil, err
 	}
 	rulings, err := ruling.New(cfg.Store)
 	if err != nil {
 		return nil, err
 	}
-	requests, err := request.New(request.Config{
-		Store: cfg.Store, Fetcher: cfg.Fetcher, Resolver: cfg.Resolver, MaxFetches: cfg.MaxFetches,
-		Permits: cfg.Permits, Worker: cfg.Worker,
-		Timeout: cfg.RequestTimeout, Jitter: rand.Float64, Warn: warn,
-		Network: cfg.Network, Log: cfg.Logger, Observe: cfg.Observe,
-		Tracer: cfg.Tracer, TraceOf: traceOf,
-	})
-	if err != nil {
-		return nil, err
-	}
 	return &Activities{
 		store: cfg.Store, requests: requests, Rulings: rulings, starter: cfg.Starter,
-		waker: newWaker(cfg.Starter, cfg.Logger), stepLimiter: newStepLimiter(time.Now()),
-		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: cfg.Logger,
+		waker: newWaker(cfg.Starter, r.Log), stepLimiter: newStepLimiter(time.Now()),
+		agent: cfg.Agent, allowMalformed: cfg.AllowMalformed, log: r.Log,
 		seedFiles: cfg.SeedFiles, jitter: rand.Float64,
 		reader: read.New(read.Config{
-			Store: cfg.Store, Rules: rulings, Languages: cfg.Languages, Pictures: cfg.Pictures, Images: cfg.Images, Warn: warn,
+			Store: cfg.Store, Rules: rulings, Languages: cfg.Languages, Pictures: picture.New(picture.Limits{}), Images: cfg.Images,
+			Warn: warn,
 		}),
-		scheduler: newScheduler(cfg.Completer, cfg.MaxFetches, cfg.Logger),
+		scheduler: newScheduler(cfg.Completer, r.MaxFetches, r.Log),
 	}, nil
 }
 

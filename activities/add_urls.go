@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -34,9 +35,13 @@ func (a *Activities) AddURLs(ctx context.Context, in AddURLsInput) (AddURLsResul
 		return AddURLsResult{}, badInput(crawl.NewStateError("run %q is %s: resume it first, with mosey crawl --run %s or a SeedWorkflow",
 			run.Name, cmp.Or(run.Reason, string(run.Status)), run.Name))
 	}
-	n, err := a.store.AddSeeds(ctx, run.ID, parsed)
-	if err != nil || n == 0 {
+	pages := make([]seeds.Seed, len(parsed))
+	for i, u := range parsed {
+		pages[i] = seeds.Typed(u, in.URLs[i])
+	}
+	stored, err := a.store.StoreSeeds(ctx, run.ID, seeds.URLs, pages)
+	if err != nil || stored.Added == 0 {
 		return AddURLsResult{}, err
 	}
-	return AddURLsResult{Added: n}, a.wakeDispatcher(ctx, run.Name)
+	return AddURLsResult{Added: stored.Added}, a.wakeDispatcher(ctx, run.Name)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/request"
 )
 
 func TestDispatch(t *testing.T) {
@@ -401,7 +402,9 @@ func TestNew(t *testing.T) {
 	_, err := activities.New(activities.Config{})
 	require.ErrorContains(t, err, "Config needs a store, a fetcher, a resolver and a starter")
 	b := setup(t, options{})
-	_, err = activities.New(activities.Config{Store: b.store, Fetcher: noFetcher{}, Resolver: noResolver{}, Starter: b.starter})
+	_, err = activities.New(activities.Config{
+		Store: b.store, Starter: b.starter, Requests: request.Config{Fetcher: noFetcher{}, Resolver: noResolver{}},
+	})
 	require.ErrorIs(t, err, crawl.ErrInvalid)
 }
 

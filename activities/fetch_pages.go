@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -18,13 +19,17 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// PageStore reads and writes the frontier.
+// PageStore reads and writes the frontier of a domain, its robots.txt and its state.
 type PageStore interface {
 	Next(ctx context.Context, domain string) (crawl.Facts, error)
 	Pending(ctx context.Context, domain string, runs []int64, limit int) (int64, error)
 	DeferOrigin(ctx context.Context, domain, origin string, until time.Time, schemeless bool) (int64, error)
 	ExpireRobots(ctx context.Context, origin string) error
+	SaveRobots(ctx context.Context, r crawl.Robots) (failures int, err error)
 	RenewClaim(ctx context.Context, domain string, duration time.Duration) error
+	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
+	DomainRuns(ctx context.Context, domain string) ([]string, error)
+	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
 }
 
 // FetchPagesInput requests one batch of a domain's pages.
@@ -285,7 +290,7 @@ func (b *batch) makeRequest(
 	b.setSummary(d, req, res)
 	normal, _ := politeness.Delay(d.Pace.Waits)
 	b.res.Backoff = settings.Duration(politeness.Penalty(
-		time.Duration(b.facts.Domain.Health.Penalty), politeness.FailureServer, false, normal, 0))
+		time.Duration(b.facts.Domain.Health.Penalty), politeness.FailureServer, false, normal))
 	return res.Exchange, actionStep, nil
 }
 

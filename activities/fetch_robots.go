@@ -19,12 +19,6 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// RobotsStore reads and writes the rows of robots.txt.
-type RobotsStore interface {
-	read.RobotsStore
-	SaveRobots(ctx context.Context, r crawl.Robots) (failures int, err error)
-}
-
 // FetchRobotsInput requests an origin's robots.txt.
 type FetchRobotsInput struct {
 	Domain string `json:"domain"`
@@ -201,14 +195,14 @@ func (f *originFetch) makeRequest(ctx context.Context) (FetchRobotsResult, error
 		health, takenBackFor = f.requestedFacts.Domain.Health, f.requestedFacts.UnreachableFor()
 	}
 	req := request.Request{
-		URL: f.URL, FactsDomain: f.Domain, Header: f.Conditions(),
+		URL: urls.Spelt{URL: f.URL}, FactsDomain: f.Domain, Header: f.Conditions(),
 		Start: crawl.Start{
 			RunID: f.Run.ID, Domain: f.requestedDomain, Origin: f.URL.Origin(), URL: f.URL.String(), Kind: f.Kind,
 			Prerequisite: true, Queued: f.in.Queued,
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
 		// A hop to another domain obeys the stricter of both domains' delays.
-		Pace: decide.PaceOf(f.Facts).And(decide.PaceOf(f.requestedFacts)), Health: health, Run: f.Run, Now: f.Facts.Now,
+		Pace: decide.PaceOf(f.Facts, f.requestedFacts), Health: health, Run: f.Run, Now: f.Facts.Now,
 		WithdrawnTime: takenBackFor,
 		// An old robots.txt proves little about the present.
 		ReachedRecently: f.requestedDomain == f.Domain && f.IsRecent() && f.Facts.LastRequestSucceeded(),

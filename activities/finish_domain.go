@@ -3,20 +3,12 @@ package activities
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/settings"
 )
-
-// DomainStore reads and writes the rows of domains.
-type DomainStore interface {
-	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
-	DomainRuns(ctx context.Context, domain string) ([]string, error)
-	RefuseDomain(ctx context.Context, domain string, addr netip.Addr, wait time.Duration, reason string) error
-}
 
 // deferRefusedDomain defers a domain if one of its hosts has no permitted address.
 func (a *Activities) deferRefusedDomain(ctx context.Context, f crawl.Facts, host string, r crawl.Refusal) (decide.Decision, error) {

@@ -32,6 +32,7 @@ import (
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/traces"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/test/dbtest"
@@ -185,8 +186,11 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 		rows = o.rows(b.store)
 	}
 	acts, err := activities.New(activities.Config{
-		Network: o.network, Store: rows, Fetcher: fetcher, Resolver: resolver, Starter: b.starter, Agent: agent,
-		Tracer: o.tracer, Logger: o.logger, RequestTimeout: o.limits.TotalTimeout, MaxFetches: o.maxFetches,
+		Store: rows, Starter: b.starter, Agent: agent,
+		Requests: request.Config{
+			Fetcher: fetcher, Resolver: resolver, MaxFetches: o.maxFetches, Timeout: o.limits.TotalTimeout,
+			Network: o.network, Log: o.logger, Tracer: o.tracer,
+		},
 		Completer: o.completer, AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
 	})
 	require.NoError(t, err)

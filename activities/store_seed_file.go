@@ -76,13 +76,6 @@ type SeedFiles struct {
 	Cache string
 }
 
-// SeedFileStore reads and writes the progress of seed files.
-type SeedFileStore interface {
-	SeedFileProgress(ctx context.Context, runID int64, file, version string) (int64, error)
-	StoreSeedFileProgress(ctx context.Context, runID int64, file, version string, entries int64) error
-	DeleteSeedFileProgress(ctx context.Context, runID int64, file string) error
-}
-
 // StoreSeedFile creates the run if needed, and stores the seeds of a seed file. A retry resumes and
 // counts its own seeds. An unreadable file is bad input, a failed download is not.
 func (a *Activities) StoreSeedFile(ctx context.Context, in StoreSeedFileInput) (StoreSeedsResult, error) {

@@ -15,13 +15,16 @@ import (
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-// SeedStore reads and writes the rows of seeds.
+// SeedStore reads and writes the rows of seeds, and the progress of seed files.
 type SeedStore interface {
 	AddSeeds(ctx context.Context, runID int64, pages []urls.URL) (int, error)
 	StoreSeeds(ctx context.Context, runID int64, source seeds.Source, all []seeds.Seed) (seeds.StoreResult, error)
 	StagedSeeds(ctx context.Context, runID int64, limit int) ([]crawl.StagedSeed, error)
 	UnstageSeeds(ctx context.Context, runID, lastID int64) error
 	OpenSeeds(ctx context.Context, runID, after int64, limit int) ([]crawl.SeedCrawl, error)
+	SeedFileProgress(ctx context.Context, runID int64, file, version string) (int64, error)
+	StoreSeedFileProgress(ctx context.Context, runID int64, file, version string, entries int64) error
+	DeleteSeedFileProgress(ctx context.Context, runID int64, file string) error
 }
 
 // StoreSeedsInput requests to store the given seeds, and the seeds that a command line has staged.

@@ -222,7 +222,7 @@ type Signals struct {
 	Modified  time.Time `json:"modified,omitzero"`
 	// Icon is the URL of the site's icon.
 	Icon string `json:"icon,omitempty"`
-	// Feeds are the URLs of its RSS, Atom and JSON feeds, canonical, at most FeedsMax.
+	// Feeds are the URLs of its RSS, Atom and JSON feeds as the page spells them, at most FeedsMax.
 	Feeds []string `json:"feeds,omitempty"`
 	// Images counts its images; nil if they were not counted.
 	Images *ImageCounts `json:"images,omitempty"`
@@ -281,6 +281,8 @@ type Link struct {
 	Origin   string     `json:"origin"`
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
+	// RequestTarget is the Visit.RequestTarget of a new page.
+	RequestTarget string `json:"request_target,omitempty"`
 	// Registered is the registered domain of Domain; empty if they are equal, or for an internal link.
 	Registered string `json:"registered_domain,omitempty"`
 	NoFollow   bool   `json:"nofollow,omitempty"`

@@ -3,6 +3,8 @@ package crawl
 import (
 	"strings"
 	"time"
+
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // The formats of dates that include a zone, and of dates without a zone.
@@ -41,8 +43,10 @@ func ParseDate(text string) time.Time {
 	if text == "" || len(text) > maxLength {
 		return time.Time{}
 	}
-	if day, date, found := strings.Cut(text, ","); found && IsWeekday(day) {
-		text = date
+	if day, date, found := strings.Cut(text, ","); found {
+		if _, isDay := settings.ParseWeekday(day); isDay {
+			text = date
+		}
 	}
 	text = monthNames.Replace(strings.Join(strings.Fields(text), " "))
 	at, ok := parseAny(text, zonedLayouts)
@@ -86,15 +90,4 @@ func cutZone(text string) (date string, offset time.Duration) {
 		return text, 0 // a year or a time
 	}
 	return text[:at], time.Duration(zones[zone]) * time.Hour
-}
-
-// IsWeekday reports whether a text is the name of a day, or its first three letters.
-func IsWeekday(text string) bool {
-	text = strings.TrimSpace(text)
-	for day := time.Sunday; day <= time.Saturday; day++ {
-		if name := day.String(); strings.EqualFold(text, name) || strings.EqualFold(text, name[:3]) {
-			return true
-		}
-	}
-	return false
 }

@@ -16,7 +16,7 @@ func TestParseTime(t *testing.T) {
 	for _, text := range []string{
 		"2026-09-03", "2026/09/03", "20260903", " 2026-09-03T00:00 ", "2026-09-03 00:00:00Z", "2026-09-03 02:00:00+02:00", "2026-09-03 02:00:00 +0200",
 		"Thu, 03 Sep 2026 00:00:00 GMT", "Thu, 03 Sep 2026 02:00:00 +0200", "September 3, 2026", "3 September 2026", "2026-09-03T00:00:00.000Z",
-		"Sep 3, 2026", "Thursday, Sep 3, 2026", "Sept. 3, 2026", "Sep. 3 2026", "September 3, 2026 00:00", "2026/9/3", "2026-9-3", "2026.09.03",
+		"Sep 3, 2026", "Thursday, Sep 3, 2026", "Thurs, Sep 3, 2026", "Sept. 3, 2026", "Sep. 3 2026", "September 3, 2026 00:00", "2026/9/3", "2026-9-3", "2026.09.03",
 	} {
 		require.Equal(t, want, crawl.ParsePublicationDate(text), text)
 	}

@@ -57,15 +57,6 @@ type Sample struct {
 // Good reports whether the response was neither an error nor a refusal.
 func (s Sample) Good() bool { return !s.Error && !s.Refused }
 
-// BreakerSettings configures the breaker.
-type BreakerSettings struct {
-	// Graylist is the wait after the breaker opens. It doubles when the probe fails, up to three times
-	// as long. 0 turns the breaker off.
-	Graylist time.Duration
-	// MaxGraylistings is the number of consecutive graylistings that ends a domain.
-	MaxGraylistings int
-}
-
 // Waits holds the rules for the wait after a request to a domain; zero fields do not count.
 type Waits struct {
 	// Configured is the largest delay of the runs with work here.

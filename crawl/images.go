@@ -29,6 +29,8 @@ type FoundImage struct {
 	Domain    string    `json:"domain"`
 	Origin    string    `json:"origin"`
 	Discovery Discovery `json:"discovery"`
+	// RequestTarget is the Visit.RequestTarget of a new image.
+	RequestTarget string `json:"request_target,omitempty"`
 	// Registered is the registered domain of Domain; empty if they are equal, or on the page's domain.
 	Registered string `json:"registered_domain,omitempty"`
 	// Alt is its replacement text, and Caption that of its figure: cleaned like a title, bounded.

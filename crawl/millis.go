@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,4 +45,20 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 func MillisOf(n int64) Millis {
 	const limit = math.MaxInt64 / int64(time.Millisecond)
 	return Millis(time.Duration(min(max(n, -limit), limit)) * time.Millisecond)
+}
+
+// MaxDelta is the longest Duration of whole seconds, with a margin for additions.
+const MaxDelta = time.Duration(math.MaxInt64/int64(time.Second)/2) * time.Second
+
+// ParseSeconds reads a number of whole seconds of a header (RFC 9111 §1.2.2). It caps it at
+// MaxDelta.
+func ParseSeconds(text string) (time.Duration, bool) {
+	if text == "" || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n > int64(MaxDelta/time.Second) {
+		return MaxDelta, true
+	}
+	return time.Duration(n) * time.Second, true
 }

@@ -22,8 +22,8 @@ type Visit struct {
 	// Content is the hash of the visible text, or of the body if the text is too short or the body is
 	// not a page; zero if unknown.
 	Content ContentHash `json:"content,omitzero"`
-	// RequestTarget is the request target to which the site redirects the URL's own, which is another
-	// spelling of it. Empty means the URL's own. It is kept without a successful fetch.
+	// RequestTarget is the request target in the spelling of the first link to the page, or of the
+	// site's redirect to it. Empty means the URL's own. It is kept without a successful fetch.
 	RequestTarget string `json:"request_target,omitempty"`
 }
 

@@ -46,17 +46,16 @@ func (s *Store) Begin(ctx context.Context, start crawl.Start) (crawl.Lease, erro
 }
 
 func newBegins(q *dbsqlc.Queries) *groups[dbsqlc.AttemptBeginRow] {
-	return newGroups(
-		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptBeginRow, error) {
-			rows, err := q.AttemptsBegin(ctx, docs)
-			return byPosition(rows, func(r dbsqlc.AttemptsBeginRow) (int32, dbsqlc.AttemptBeginRow) {
-				return r.N, dbsqlc.AttemptBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, AttemptID: r.AttemptID}
-			}), err
-		},
-		func(ctx context.Context, docs []byte) (dbsqlc.AttemptBeginRow, error) {
-			return q.AttemptBegin(ctx, docs[1:len(docs)-1]) // the element of the array
-		},
-	)
+	return newGroups(func(ctx context.Context, docs []byte, alone bool) (map[int]dbsqlc.AttemptBeginRow, error) {
+		if alone {
+			row, err := q.AttemptBegin(ctx, docs[1:len(docs)-1]) // the element of the array
+			return map[int]dbsqlc.AttemptBeginRow{1: row}, err
+		}
+		rows, err := q.AttemptsBegin(ctx, docs)
+		return byPosition(rows, func(r dbsqlc.AttemptsBeginRow) (int32, dbsqlc.AttemptBeginRow) {
+			return r.N, dbsqlc.AttemptBeginRow{Granted: r.Granted, WaitMs: r.WaitMs, Reason: r.Reason, AttemptID: r.AttemptID}
+		}), err
+	})
 }
 
 // Record closes an attempt and stores its results in one transaction (see attempts_record). It
@@ -116,28 +115,15 @@ func writeEnded(w *bytes.Buffer, a crawl.Attempt, doc []byte) {
 }
 
 func newReleases(q *dbsqlc.Queries) *groups[time.Time] {
-	releaseGroup := func(ctx context.Context, docs []byte) (map[int]time.Time, error) {
+	return newGroups(func(ctx context.Context, docs []byte, _ bool) (map[int]time.Time, error) {
 		rows, err := q.SlotsRelease(ctx, docs)
 		return byPosition(rows, func(r dbsqlc.SlotsReleaseRow) (int32, time.Time) { return r.N, r.EndedAt }), err
-	}
-	return newGroups(releaseGroup, func(ctx context.Context, docs []byte) (time.Time, error) {
-		ended, err := releaseGroup(ctx, docs)
-		return ended[1], err
 	})
 }
 
 func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
-	return newGroups(
-		func(ctx context.Context, docs []byte) (map[int]dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, ShortLockTimeout: true})
-			return byPosition(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
-		},
-		func(ctx context.Context, docs []byte) (dbsqlc.AttemptsRecordRow, error) {
-			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs})
-			if err != nil {
-				return dbsqlc.AttemptsRecordRow{}, err
-			}
-			return rows[0], nil
-		},
-	)
+	return newGroups(func(ctx context.Context, docs []byte, alone bool) (map[int]dbsqlc.AttemptsRecordRow, error) {
+		rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, ShortLockTimeout: !alone})
+		return byPosition(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
+	})
 }

@@ -21,7 +21,7 @@ const (
 // registered domain, from the log of requests. runID, if not nil, limits it to the domains of a
 // run. Shared addresses, subnets and registered domains are judged over all runs.
 func (s *Store) AuditGaps(ctx context.Context, runID *int64) (report.Audit, error) {
-	return readAll(ctx, s, func(q *dbsqlc.Queries) (report.Audit, error) { return auditGaps(ctx, q, runID) })
+	return read(ctx, s, wholeTableSettings, func(q *dbsqlc.Queries) (report.Audit, error) { return auditGaps(ctx, q, runID) })
 }
 
 func auditGaps(ctx context.Context, q *dbsqlc.Queries, runID *int64) (report.Audit, error) {
@@ -80,7 +80,7 @@ func (s *Store) AuditPages(ctx context.Context, runID *int64, fn func(report.Aud
 		for _, r := range rows {
 			after = r.ID
 			err := fn(report.AuditedPage{
-				RequestID: r.ID, URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Fetched: r.RobotsVersion, Version: r.Version,
+				URL: r.Url, Origin: r.Origin, StartedAt: r.StartedAt, Fetched: r.RobotsVersion, Version: r.Version,
 				Agent: r.Agent, Verdict: crawl.RobotsVerdict(r.Verdict),
 			})
 			if err != nil {

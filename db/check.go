@@ -19,16 +19,25 @@ type Discrepancy struct {
 // checkTimeout bounds each statement of a check, so that workers do not wait long for it.
 const checkTimeout = 20 * time.Second
 
-func discrepancies[T any](
-	ctx context.Context, s *Store, op string, query func(*dbsqlc.Queries) ([]T, error), convert func(T) Discrepancy,
+// discrepancyRow is a row of a Check query.
+type discrepancyRow interface {
+	~struct {
+		Domain      string
+		ID          int64
+		Description string
+	}
+}
+
+func discrepancies[T discrepancyRow](
+	ctx context.Context, s *Store, op string, query func(*dbsqlc.Queries) ([]T, error),
 ) ([]Discrepancy, error) {
-	rows, err := read(ctx, s, checkTimeout, query)
-	return mapRows(rows, convert), translate(op, err)
+	rows, err := read(ctx, s, []string{timeLimit(checkTimeout)}, query)
+	return mapRows(rows, func(row T) Discrepancy { return Discrepancy(row) }), translate(op, err)
 }
 
 // DomainsAfter returns the next domains after an id, and the id of the last; no domains at the end.
 func (s *Store) DomainsAfter(ctx context.Context, after int64, limit int) (domains []string, last int64, err error) {
-	rows, err := s.q.CheckDomains(ctx, dbsqlc.CheckDomainsParams{After: after, Max: int32Of(limit)})
+	rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: int32Of(limit)})
 	for _, r := range rows {
 		domains, last = append(domains, r.Domain), r.ID
 	}
@@ -44,10 +53,7 @@ func (s *Store) LastIDs(ctx context.Context) (page, crawl int64, err error) {
 // CheckDue finds domains that are due earlier than their rows state.
 func (s *Store) CheckDue(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "check due times of domains",
-		func(q *dbsqlc.Queries) ([]dbsqlc.CheckDueRow, error) { return q.CheckDue(ctx, domains) },
-		func(r dbsqlc.CheckDueRow) Discrepancy {
-			return Discrepancy{r.Domain, r.RunID, "due at " + r.Due + ", stored as " + r.Stored}
-		})
+		func(q *dbsqlc.Queries) ([]dbsqlc.CheckDueRow, error) { return q.CheckDue(ctx, domains) })
 }
 
 // RepairDue recomputes when domains are due.
@@ -58,10 +64,7 @@ func (s *Store) RepairDue(ctx context.Context, domains []string) error {
 // CheckTotals finds domains whose totals in a run differ from the sums of their rows.
 func (s *Store) CheckTotals(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "add up totals",
-		func(q *dbsqlc.Queries) ([]dbsqlc.CheckTotalsRow, error) { return q.CheckTotals(ctx, domains) },
-		func(r dbsqlc.CheckTotalsRow) Discrepancy {
-			return Discrepancy{r.Domain, r.RunID, "noted " + r.Stored + ", counted " + r.Counted}
-		})
+		func(q *dbsqlc.Queries) ([]dbsqlc.CheckTotalsRow, error) { return q.CheckTotals(ctx, domains) })
 }
 
 // RepairTotals recounts the totals of a domain in all its runs. Attempts meanwhile wait.
@@ -78,14 +81,7 @@ func (s *Store) RepairTotals(ctx context.Context, domain string) error {
 // CheckBudgets finds runs whose used budgets differ from the sums of their domains.
 func (s *Store) CheckBudgets(ctx context.Context) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "add up budgets",
-		func(q *dbsqlc.Queries) ([]dbsqlc.CheckBudgetsRow, error) { return q.CheckBudgets(ctx) },
-		func(r dbsqlc.CheckBudgetsRow) Discrepancy {
-			description := fmt.Sprintf("%s: stored %d pages", r.Name, r.PagesStarted)
-			if r.Bytes != nil {
-				description += fmt.Sprintf(" and %d bytes", *r.Bytes)
-			}
-			return Discrepancy{ID: r.ID, Description: fmt.Sprintf("%s, counted %d and %d", description, r.Pages, r.Read)}
-		})
+		func(q *dbsqlc.Queries) ([]dbsqlc.CheckBudgetsRow, error) { return q.CheckBudgets(ctx) })
 }
 
 // RepairBudgets recounts the used budgets of a run.
@@ -101,10 +97,7 @@ func (s *Store) RepairBudgets(ctx context.Context, runID int64) error {
 // CheckOpen finds attempts that are in flight by their rows but have no worker.
 func (s *Store) CheckOpen(ctx context.Context, domains []string) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find attempts without a worker",
-		func(q *dbsqlc.Queries) ([]dbsqlc.CheckOpenRow, error) { return q.CheckOpen(ctx, domains) },
-		func(r dbsqlc.CheckOpenRow) Discrepancy {
-			return Discrepancy{r.Domain, r.ID, r.Url + " since " + r.Since.UTC().Format(time.RFC3339)}
-		})
+		func(q *dbsqlc.Queries) ([]dbsqlc.CheckOpenRow, error) { return q.CheckOpen(ctx, domains) })
 }
 
 // RepairOpen closes such an attempt as one whose worker has died, unless a worker makes it now.
@@ -129,8 +122,7 @@ func (s *Store) CheckKeywords(ctx context.Context, after, through int64) ([]Disc
 	return discrepancies(ctx, s, "find pages without terms",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckKeywordsRow, error) {
 			return q.CheckKeywords(ctx, dbsqlc.CheckKeywordsParams{After: after, UpToID: through, Extractor: crawl.ExtractorVersion})
-		},
-		func(r dbsqlc.CheckKeywordsRow) Discrepancy { return Discrepancy{ID: r.ID, Description: r.Url} })
+		})
 }
 
 // RepairKeywords makes the next request to these pages read them anew, if they still lack terms.
@@ -144,9 +136,6 @@ func (s *Store) CheckRevisits(ctx context.Context, after, through int64) ([]Disc
 	return discrepancies(ctx, s, "find pages without a next visit",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckRevisitsRow, error) {
 			return q.CheckRevisits(ctx, dbsqlc.CheckRevisitsParams{After: after, UpToID: through})
-		},
-		func(r dbsqlc.CheckRevisitsRow) Discrepancy {
-			return Discrepancy{Domain: r.Domain, ID: r.ID, Description: r.Url}
 		})
 }
 
@@ -162,13 +151,11 @@ func (s *Store) CheckReferences(ctx context.Context, after, through int64) ([]Di
 	return discrepancies(ctx, s, "find attempts without a page or run",
 		func(q *dbsqlc.Queries) ([]dbsqlc.CheckReferencesRow, error) {
 			return q.CheckReferences(ctx, dbsqlc.CheckReferencesParams{After: after, UpToID: through})
-		},
-		func(r dbsqlc.CheckReferencesRow) Discrepancy { return Discrepancy{ID: r.ID, Description: r.Url} })
+		})
 }
 
 // CheckEnded finds runs that have ended and have had a page become due since.
 func (s *Store) CheckEnded(ctx context.Context) ([]Discrepancy, error) {
 	return discrepancies(ctx, s, "find ended runs with due pages",
-		func(q *dbsqlc.Queries) ([]string, error) { return q.CheckEnded(ctx) },
-		func(name string) Discrepancy { return Discrepancy{Description: name} })
+		func(q *dbsqlc.Queries) ([]dbsqlc.CheckEndedRow, error) { return q.CheckEnded(ctx) })
 }

@@ -20,7 +20,7 @@ func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.Dom
 		Sort: q.Sort, Max: int32Of(q.Limit), Errors: q.Errors, Rank: int32Of(q.Rank), Due: q.Due, Waits: string(q.WaitReason),
 		Status: valueOrNil(string(q.Status)), Source: valueOrNil(q.Source), Language: valueOrNil(q.Language),
 	}
-	rows, err := readAll(ctx, s, func(q *dbsqlc.Queries) ([]dbsqlc.DomainListRow, error) { return q.DomainList(ctx, p) })
+	rows, err := read(ctx, s, wholeTableSettings, func(q *dbsqlc.Queries) ([]dbsqlc.DomainListRow, error) { return q.DomainList(ctx, p) })
 	return mapRows(rows, func(r dbsqlc.DomainListRow) report.DomainListing {
 		d := domainListing(r.Domain)
 		d.Crawled, d.Last = max(d.Crawled, r.Crawled), cmp.Or(valueOf(r.Last), d.Last)

@@ -144,18 +144,13 @@ func (s *Store) Domain(ctx context.Context, domain string) (report.Domain, error
 	recent, err3 := s.History(ctx, domain, "", time.Time{}, maxRecentShown)
 	open, err4 := s.q.DomainOpen(ctx, dbsqlc.DomainOpenParams{Domain: domain, Bound: s.maxShownCount})
 	patterns, err5 := s.q.DomainPatterns(ctx, dbsqlc.DomainPatternsParams{Domain: domain, Max: maxPatternsRead})
-	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
+	forgotten, err6 := s.Forgotten(ctx, domain)
+	moved, err7 := movedOf(ctx, s.q, domain)
+	priority, err8 := s.priorityParts(ctx, domain)
+	if err := errors.Join(err, err2, err3, err4, err5, err6, err7, err8); err != nil {
 		return rep, translate("domain "+domain, err)
 	}
-	if rep.Forgotten, err = s.Forgotten(ctx, domain); err != nil {
-		return rep, err
-	}
-	if rep.Moved, err = movedOf(ctx, s.q, domain); err != nil {
-		return rep, err
-	}
-	if rep.Priority, err = s.priorityParts(ctx, domain); err != nil {
-		return rep, err
-	}
+	rep.Forgotten, rep.Moved, rep.Priority = forgotten, moved, priority
 	rep.Pending, rep.HasMorePending, rep.Recent = open.Open, open.Open >= int64(s.maxShownCount), recent
 	if open.Open > 0 {
 		rep.NextDue = open.NextDue

@@ -31,10 +31,9 @@ const (
 // failed group are taken alone, so that a bad one harms only itself. R is the result of a
 // document. Goroutines run only while a document or a caller waits.
 type groups[R any] struct {
-	// takeGroup takes an array of documents in one transaction, and alone an array of one. Results are
-	// keyed by position, from 1.
-	takeGroup func(ctx context.Context, docs []byte) (map[int]R, error)
-	takeOne   func(ctx context.Context, docs []byte) (R, error)
+	// takeArray takes an array of documents in one transaction. alone is set for a document of
+	// a failed group, which may wait for locks. Results are keyed by position, from 1.
+	takeArray func(ctx context.Context, docs []byte, alone bool) (map[int]R, error)
 	// maxSize bounds the documents of a group; each waits for others for at least least.
 	maxSize int
 	minWait time.Duration
@@ -50,13 +49,8 @@ type groups[R any] struct {
 	wake chan struct{}
 }
 
-func newGroups[R any](
-	takeGroup func(context.Context, []byte) (map[int]R, error), takeOne func(context.Context, []byte) (R, error),
-) *groups[R] {
-	return &groups[R]{
-		takeGroup: takeGroup, takeOne: takeOne, maxSize: maxGroupSize, wake: make(chan struct{}, 1),
-		onGroup: func(GroupStats) {},
-	}
+func newGroups[R any](takeArray func(ctx context.Context, docs []byte, alone bool) (map[int]R, error)) *groups[R] {
+	return &groups[R]{takeArray: takeArray, maxSize: maxGroupSize, wake: make(chan struct{}, 1), onGroup: func(GroupStats) {}}
 }
 
 // byPosition returns the results of a group by their positions from 1.
@@ -239,14 +233,14 @@ func (g *groups[R]) take(group []*entry[R]) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
 	began := time.Now()
-	values, err := g.takeGroup(ctx, documents(group...))
+	values, err := g.takeArray(ctx, documents(group...), false)
 	failed := err != nil || len(values) != len(group)
 	g.onGroup(GroupStats{Documents: len(group), Waited: began.Sub(group[0].arrivedAt), Took: time.Since(began), Failed: failed})
 	if failed {
 		for _, e := range group {
 			go func() {
-				value, err := retryConflicts(e.ctx, "", func() (R, error) { return g.takeOne(e.ctx, documents(e)) })
-				e.done <- result[R]{value, err}
+				values, err := retryConflicts(e.ctx, "", func() (map[int]R, error) { return g.takeArray(e.ctx, documents(e), true) })
+				e.done <- result[R]{values[1], err}
 			}()
 		}
 		return

@@ -32,13 +32,13 @@ func TestRoomInGroups(t *testing.T) {
 	t.Parallel()
 	begun, going := make(chan struct{}, 1000), make(chan struct{})
 	var taken atomic.Int64
-	g := newGroups(func(_ context.Context, docs []byte) (map[int]int, error) {
+	g := newGroups(func(_ context.Context, docs []byte, _ bool) (map[int]int, error) {
 		begun <- struct{}{}
 		<-going
 		values := placed(docs)
 		taken.Add(int64(len(values)))
 		return values, nil
-	}, nil)
+	})
 	var all sync.WaitGroup
 	bring := func(domain string) {
 		_, err := g.do(context.WithoutCancel(t.Context()), domain, 0, 1, write)
@@ -88,11 +88,11 @@ func TestRoomInGroups(t *testing.T) {
 func TestGroupsLinger(t *testing.T) {
 	t.Parallel()
 	sizes := make(chan int, 10)
-	g := newGroups(func(_ context.Context, docs []byte) (map[int]int, error) {
+	g := newGroups(func(_ context.Context, docs []byte, _ bool) (map[int]int, error) {
 		values := placed(docs)
 		sizes <- len(values)
 		return values, nil
-	}, nil)
+	})
 	patient := func(i int) {
 		g.add(&entry[int]{
 			domain: strconv.Itoa(i), deadline: time.Now().Add(time.Hour), write: write, ctx: t.Context(), done: make(chan result[int], 1),

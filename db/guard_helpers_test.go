@@ -86,8 +86,7 @@ func startOf(n view, domain, ip string) crawl.Start {
 		RetryPriority: retryPriority(*n.picked), Shared: shared(ip, n.IPDelay, n.SubnetDelay),
 		SlotHold: crawl.Millis(longHold), MaxDuration: crawl.Millis(longHold), ClaimDuration: crawl.Millis(crawl.ClaimRenewed),
 	}
-	budgets := decide.BudgetsOf(*n.picked)
-	s.RunBudget, s.DomainBudget, s.RegisteredBudget = budgets.Run, budgets.Domain, budgets.Registered
+	decide.SetBudgets(*n.picked, &s)
 	return s
 }
 

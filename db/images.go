@@ -24,7 +24,7 @@ func (s *Store) Images(ctx context.Context, f report.ImageFilter) ([]report.Imag
 		MinWidth: int32(f.MinWidth), MinHeight: int32(f.MinHeight), Max: int32(f.Limit), //nolint:gosec // bounded by the caller
 		Failed: f.Status == report.ImageFailed, Pending: f.Status == report.ImagePending,
 	}
-	rows, err := readAll(ctx, s, func(q *dbsqlc.Queries) ([]report.ImageRow, error) {
+	rows, err := read(ctx, s, wholeTableSettings, func(q *dbsqlc.Queries) ([]report.ImageRow, error) {
 		pages, err := q.ImageList(ctx, p)
 		if err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ const maxImageURLsShown = 5
 // ImageCopies lists at most maxCopies contents with several URLs, the most first. With similar it
 // lists contents that look the same but differ in their bytes.
 func (s *Store) ImageCopies(ctx context.Context, similar bool, maxCopies int) ([]report.ImageCopies, error) {
-	all, err := readAll(ctx, s, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
+	all, err := read(ctx, s, wholeTableSettings, func(q *dbsqlc.Queries) (all []report.ImageCopies, err error) {
 		limit := int32(maxCopies) //nolint:gosec // bounded by the caller
 		if similar {
 			rows, err := q.ImageSimilarContents(ctx, dbsqlc.ImageSimilarContentsParams{Max: limit, Shown: maxImageURLsShown})

@@ -252,7 +252,7 @@ func (s *Store) UpdateSegmentScores(ctx context.Context, after int64) (segment i
 // Index runs fn on a snapshot of the search index.
 func (s *Store) Index(ctx context.Context, fn func(index.View) error) error {
 	var failed error
-	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err := s.snapshot(ctx, nil, func(tx pgx.Tx) error {
 		failed = fn(indexReader{s.q.WithTx(tx)})
 		return failed
 	})

@@ -38,7 +38,7 @@ func TestNext(t *testing.T) {
 		b.seed(t, "https://all.example:8443/page?q")
 		n := b.next(t, "all.example")
 		require.WithinDuration(t, time.Now(), n.Now, time.Minute)
-		run, c := n.Runs[0], n.Runs[0].Attempt
+		c := n.Runs[0].Attempt
 		require.Equal(t, crawl.Facts{
 			Now: n.Now, Domain: crawl.DomainFacts{Name: "all.example", Status: crawl.DomainPending},
 			Runs: []crawl.RunFacts{{
@@ -54,7 +54,6 @@ func TestNext(t *testing.T) {
 		require.Equal(t, decide.Pace{
 			Waits: crawl.Waits{Configured: 3 * time.Minute}, IPDelay: time.Minute, SubnetDelay: 2 * time.Minute,
 		}, n.Pace)
-		require.Equal(t, crawl.BreakerSettings{Graylist: 9 * time.Minute, MaxGraylistings: 8}, decide.Breaker(run))
 		require.Equal(t, []string{always}, decide.WindowTexts(n.Facts))
 		same, err := b.Facts(t.Context(), "all.example")
 		require.NoError(t, err)

@@ -28,8 +28,8 @@ func (s *Store) Page(ctx context.Context, domain, url string) (report.Page, erro
 		URL: p.Url, Domain: p.Domain, Kind: kinds.Kind(p.Kind), Status: string(p.Status),
 		Language: valueOf(p.Language), Extractor: int(valueOf(p.Extractor)), NoIndex: p.Noindex, NoFollow: p.NoFollow,
 		FetchedAt: valueOf(p.FetchedAt), FailedAt: valueOf(p.FailedAt), FoundAt: p.CreatedAt, FreshUntil: valueOf(p.FreshUntil),
-		Usage: p.Usage,
-		Trap:  crawl.Trap{Rule: crawl.TrapRule(valueOf(p.Trap)), Evidence: valueOf(p.TrapEvidence)},
+		Usage: p.Usage, RequestTarget: valueOf(p.RequestTarget),
+		Trap: crawl.Trap{Rule: crawl.TrapRule(valueOf(p.Trap)), Evidence: valueOf(p.TrapEvidence)},
 	}
 	if err := unmarshalNullable(p.Signals, &rep.Signals); err != nil {
 		return rep, fmt.Errorf("read the signals of %s: %w", url, err)

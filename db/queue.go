@@ -53,20 +53,15 @@ func (s *Store) RunReport(ctx context.Context, run crawl.Run, maxFailing int) (r
 	if r.Detail, err = s.Detail(ctx, run.ID, maxFailing); err != nil {
 		return r, err
 	}
-	if r.Changes, err = s.RunChanges(ctx, run.ID, maxChangesShown); err != nil {
-		return r, err
-	}
-	queue, err := s.Queue(ctx, &run.ID, maxWorstShown, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay)))
-	if err != nil {
-		return r, err
-	}
-	r.Longest = queue.Domains
-	rate, err := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateWindow.Milliseconds()})
-	failing, err2 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: maxWorstShown})
-	slowest, err3 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: maxWorstShown, Slowest: true})
-	if err := errors.Join(err, err2, err3); err != nil {
+	changes, err := s.RunChanges(ctx, run.ID, maxChangesShown)
+	queue, err2 := s.Queue(ctx, &run.ID, maxWorstShown, time.Duration(max(*run.Settings.Delay, *run.Settings.IPDelay)))
+	rate, err3 := s.q.RunRate(ctx, dbsqlc.RunRateParams{RunID: run.ID, SpanMs: report.RateWindow.Milliseconds()})
+	failing, err4 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: maxWorstShown})
+	slowest, err5 := s.q.RunWorstDomains(ctx, dbsqlc.RunWorstDomainsParams{RunID: run.ID, Max: maxWorstShown, Slowest: true})
+	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		return r, translate("read the report of run "+run.Name, err)
 	}
+	r.Changes, r.Longest = changes, queue.Domains
 	if limit := *run.Settings.MaxSubdomains; limit >= 0 && *run.Settings.Scope == settings.ScopeWeb {
 		rows, err := s.q.RunSubdomains(ctx, dbsqlc.RunSubdomainsParams{RunID: run.ID, MinDomains: int64(limit), Max: maxWorstShown})
 		if err != nil {

@@ -40,7 +40,7 @@ const rankedPages = `
 // page, only for the link to its original. It holds four bytes for each stored page, and looks up
 // both ends of a link here: a join in the database takes several times as long.
 func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, page int64)) error {
-	err := s.snapshot(ctx, func(tx pgx.Tx) error {
+	err := s.snapshot(ctx, wholeTableSettings, func(tx pgx.Tx) error {
 		domains, err := readPageDomains(ctx, tx)
 		if err != nil {
 			return err

@@ -255,7 +255,7 @@ func (s *Store) PlanRecrawl(
 // Outdated counts the pages, of one domain or, if it is empty, of all, that an earlier extractor
 // read.
 func (s *Store) Outdated(ctx context.Context, domain string) (report.OutdatedCounts, error) {
-	row, err := readAll(ctx, s, func(q *dbsqlc.Queries) (dbsqlc.ReprocessDueRow, error) {
+	row, err := read(ctx, s, wholeTableSettings, func(q *dbsqlc.Queries) (dbsqlc.ReprocessDueRow, error) {
 		return q.ReprocessDue(ctx, dbsqlc.ReprocessDueParams{Extractor: crawl.ExtractorVersion, Domain: valueOrNil(domain)})
 	})
 	out := report.OutdatedCounts{Pages: row.Due, Domains: row.Domains, Closed: row.Closed}

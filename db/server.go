@@ -2,13 +2,16 @@ package db
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // The statements of this file read the catalogs of Postgres, which sqlc does not know.
+
+// catalogSettings are the settings for statements that read whole catalogs.
+var catalogSettings = slices.Concat(watchSettings, wholeTableSettings)
 
 // Server is the Postgres of a database.
 type Server struct {
@@ -29,7 +32,7 @@ const selectServer = `SELECT current_setting('server_version'), current_setting(
 
 // Server describes the server, and compares its clock with ours.
 func (s *Store) Server(ctx context.Context) (v Server, err error) {
-	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
+	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error {
 		row := tx.QueryRow(ctx, selectServer)
 		if err := row.Scan(&v.Version, &v.Number, &v.Encoding, &v.Standby, &v.Bytes); err != nil {
 			return err
@@ -48,7 +51,7 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 // ServerSettings returns the values of settings in our sessions, by name.
 func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[string]ServerSetting, err error) {
 	values = make(map[string]ServerSetting)
-	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
+	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
 			SELECT name, setting, coalesce(unit, ''), CASE source
 				WHEN 'database' THEN format('DATABASE %I', current_database())
@@ -93,7 +96,7 @@ const selectSessions = `SELECT current_setting('max_connections')::int, current_
 // Sessions counts the connections to the server.
 func (s *Store) Sessions(ctx context.Context) (v Sessions, err error) {
 	var seconds float64
-	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
+	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL ROLE NONE"); err != nil {
 			return err
 		}
@@ -108,7 +111,7 @@ const selectAge = `SELECT greatest(age(datfrozenxid), mxid_age(datminmxid))::big
 
 // Age returns the age in transactions of the oldest unfrozen row, and the age of forced freezing.
 func (s *Store) Age(ctx context.Context) (age, freeze int64, err error) {
-	err = s.withCatalog(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
+	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error { return tx.QueryRow(ctx, selectAge).Scan(&age, &freeze) })
 	return age, freeze, translate("read the age of the database", err)
 }
 
@@ -131,7 +134,7 @@ const selectRights = `SELECT current_user::text, has_table_privilege('page_crawl
 
 // Rights returns the rights of a session.
 func (s *Store) Rights(ctx context.Context) (v Rights, err error) {
-	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
+	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, selectRights).Scan(&v.Role, &v.CanDelete, &v.WorkerRoleExists, &v.MissingTables)
 	})
 	return v, translate("read the privileges", err)
@@ -178,7 +181,7 @@ func (s *Store) Indexes(ctx context.Context) ([]IndexState, error) {
 }
 
 func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, err error) {
-	err = s.withCatalog(ctx, func(tx pgx.Tx) error {
+	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query)
 		if err != nil {
 			return err
@@ -187,19 +190,6 @@ func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, 
 		return err
 	})
 	return list, translate(op, err)
-}
-
-// withCatalog runs queries of whole catalogs, each bounded by watchTimeout.
-func (s *Store) withCatalog(ctx context.Context, fn func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		settings := append([]string{fmt.Sprintf("statement_timeout = %d", watchTimeout.Milliseconds())}, wholeTableSettings...)
-		for _, setting := range settings {
-			if _, err := tx.Exec(ctx, "SET LOCAL "+setting); err != nil {
-				return err
-			}
-		}
-		return fn(tx)
-	})
 }
 
 // Analyze updates the statistics of tables. It needs the rights of their owner.

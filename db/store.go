@@ -130,19 +130,24 @@ var wholeTableSettings = []string{
 	"plan_cache_mode = force_custom_plan", "max_parallel_workers_per_gather = 2",
 }
 
-// readAll runs statements that read most of a table, in one snapshot.
-func readAll[T any](ctx context.Context, s *Store, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
-	err = s.snapshot(ctx, func(tx pgx.Tx) error {
+// timeLimit returns the setting that bounds each statement.
+func timeLimit(d time.Duration) string {
+	return fmt.Sprintf("statement_timeout = %d", d.Milliseconds())
+}
+
+// read runs queries in one read-only snapshot, with settings of its own.
+func read[T any](ctx context.Context, s *Store, settings []string, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
+	err = s.snapshot(ctx, settings, func(tx pgx.Tx) error {
 		v, err = fn(s.q.WithTx(tx))
 		return err
 	})
 	return v, err
 }
 
-// snapshot is readAll for statements that sqlc does not know.
-func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
+// snapshot is read for statements that sqlc does not know.
+func (s *Store) snapshot(ctx context.Context, settings []string, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		for _, setting := range wholeTableSettings {
+		for _, setting := range settings {
 			if _, err := tx.Exec(ctx, "SET LOCAL "+setting); err != nil {
 				return err
 			}

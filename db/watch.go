@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
@@ -20,21 +17,11 @@ import (
 // watchTimeout bounds each statement of a monitor, so that it does not slow the crawl.
 const watchTimeout = 2 * time.Second
 
-// read runs queries in a read-only transaction. timeout bounds each statement.
-func read[T any](ctx context.Context, s *Store, timeout time.Duration, fn func(*dbsqlc.Queries) (T, error)) (v T, err error) {
-	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", timeout.Milliseconds())); err != nil {
-			return err
-		}
-		v, err = fn(s.q.WithTx(tx))
-		return err
-	})
-	return v, err
-}
+var watchSettings = []string{timeLimit(watchTimeout)}
 
 // Watch returns the state for a monitor. Each statement takes at most two seconds.
 func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
-	w, err := read(ctx, s, watchTimeout, func(q *dbsqlc.Queries) (w report.Watch, err error) {
+	w, err := read(ctx, s, watchSettings, func(q *dbsqlc.Queries) (w report.Watch, err error) {
 		waits, err := q.WatchWaits(ctx)
 		frontier, err2 := q.WatchFrontier(ctx, report.WatchBound)
 		estimate, err3 := q.WatchDomainsSize(ctx)
@@ -68,7 +55,7 @@ func (s *Store) Watch(ctx context.Context) (report.Watch, error) {
 // DomainsByStatus counts the domains of each status. It returns nil if there are more than
 // report.WatchBound. estimate is the approximate number of domains.
 func (s *Store) DomainsByStatus(ctx context.Context) (counts map[crawl.DomainStatus]int64, estimate int64, err error) {
-	counts, err = read(ctx, s, watchTimeout, func(q *dbsqlc.Queries) (_ map[crawl.DomainStatus]int64, err error) {
+	counts, err = read(ctx, s, watchSettings, func(q *dbsqlc.Queries) (_ map[crawl.DomainStatus]int64, err error) {
 		if estimate, err = q.WatchDomainsSize(ctx); err != nil {
 			return nil, err
 		}
@@ -92,7 +79,7 @@ func domainsByStatus(ctx context.Context, q *dbsqlc.Queries, estimate int64) (ma
 // EndedGaps returns the gaps of served domains that ended in (since, until], on the database's
 // clock, by kind. bounds are the buckets of lateness in seconds, ascending.
 func (s *Store) EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) (all []report.EndedGaps, err error) {
-	rows, err := read(ctx, s, watchTimeout, func(q *dbsqlc.Queries) ([]dbsqlc.WatchGapsRow, error) {
+	rows, err := read(ctx, s, watchSettings, func(q *dbsqlc.Queries) ([]dbsqlc.WatchGapsRow, error) {
 		return q.WatchGaps(ctx, dbsqlc.WatchGapsParams{Since: since, Until: until, Bounds: bounds})
 	})
 	for _, r := range rows {

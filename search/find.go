@@ -102,19 +102,14 @@ func (f *evaluation) open(ctx context.Context) error {
 		}
 		f.query.Within = append(f.query.Within, keys)
 		f.query.Drop = func(tag string) bool {
-			return slices.Contains(f.languages.Bases, base(tag)) && !f.languages.Matches(tag)
+			return slices.Contains(f.languages.Bases, index.Base(tag)) && !f.languages.Matches(tag)
 		}
 	}
 	if f.q.Prefer != "" {
-		f.query.Prefer = func(tag string) bool { return base(tag) == base(f.q.Prefer) }
+		f.query.Prefer = func(tag string) bool { return index.Base(tag) == index.Base(f.q.Prefer) }
 	}
 	f.search, err = index.Open(ctx, f.view, f.segments, f.query)
 	return err
-}
-
-func base(tag string) string {
-	b, _, _ := strings.Cut(tag, "-")
-	return b
 }
 
 // words returns the number of required words. It returns 0 if the query has phrases or

@@ -5,17 +5,12 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
-const (
-	// maxPerDomain caps the results of a domain.
-	maxPerDomain = 2
-	// maxDuplicateDistance is the largest distance, in bits, between the fingerprints of
-	// near-duplicates (Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW
-	// 2007).
-	maxDuplicateDistance = 3
-)
+// maxPerDomain caps the results of a domain.
+const maxPerDomain = 2
 
 // folder receives hits, the best first. It keeps one of equal pages, and maxPerDomain of a domain.
 type folder struct {
@@ -73,7 +68,7 @@ func isDuplicate(a, b report.SearchHit) bool {
 	switch {
 	case a.URL == b.URL,
 		a.Content == b.Content && a.Content != (crawl.ContentHash{}),
-		a.SimHash != nil && b.SimHash != nil && fingerprint(a).Distance(fingerprint(b)) <= maxDuplicateDistance:
+		a.SimHash != nil && b.SimHash != nil && fingerprint(a).Distance(fingerprint(b)) <= traps.NearDuplicate:
 		return true
 	}
 	original := cmp.Or(a.Canonical, a.URL) == cmp.Or(b.Canonical, b.URL)

@@ -169,12 +169,13 @@ func (m AddURLs) validate(domain string) error {
 	if len(m.URLs) == 0 || len(m.URLs) > addURLsMax {
 		return fmt.Errorf("%w: %d urls: want 1 to %d; use a SeedWorkflow for more", crawl.ErrInvalid, len(m.URLs), addURLsMax)
 	}
-	size := 0
-	for _, u := range m.URLs {
-		size += sizeInJSON(u)
+	//workflowcheck:ignore this runs in a validator only
+	data, err := json.Marshal(m.URLs)
+	if err != nil {
+		return err
 	}
-	if size > addURLsBytes {
-		return fmt.Errorf("%w: urls: %d bytes, at most %d allowed; use a SeedWorkflow for more", crawl.ErrInvalid, size, addURLsBytes)
+	if len(data) > addURLsBytes {
+		return fmt.Errorf("%w: urls: %d bytes, at most %d allowed; use a SeedWorkflow for more", crawl.ErrInvalid, len(data), addURLsBytes)
 	}
 	seeds, err := urls.ParseAll(m.URLs)
 	if err != nil {
@@ -186,17 +187,6 @@ func (m AddURLs) validate(domain string) error {
 		}
 	}
 	return nil
-}
-
-// sizeInJSON returns an upper bound of the bytes that a text takes in a payload.
-func sizeInJSON(text string) int {
-	size := len(`"",`) + len(text)
-	for _, c := range []byte(text) {
-		if c < ' ' || c > '~' || strings.IndexByte(`&<>"\`, c) >= 0 {
-			size += len(`\u0026`) - 1
-		}
-	}
-	return size
 }
 
 const reasonMax = 200

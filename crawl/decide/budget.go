@@ -8,22 +8,16 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-// Budgets limits the requests that a run may begin; nil means no limit.
-type Budgets struct {
-	Run *int64
-	// Domain limits requests to a domain, Registered to all of its registered domain.
-	Domain, Registered *int64
-	// Images limits image requests to a domain, which no other budget counts.
-	Images *int64
-}
-
-// BudgetsOf returns the budgets of a run, and of a domain in it.
-func BudgetsOf(run crawl.RunFacts) Budgets {
+// SetBudgets limits a request by the budgets of its run, and of the domain in it. No other budget
+// counts images.
+func SetBudgets(run crawl.RunFacts, start *crawl.Start) {
 	set := run.Settings
-	return Budgets{
-		Run: limitOrNil(*set.MaxPages), Domain: run.Budget, Registered: limitOrNil(*set.MaxPagesPerRegistered),
-		Images: limitOrNil(*set.MaxImagesPerDomain),
+	if start.Kind.Image() {
+		start.ImageBudget = limitOrNil(*set.MaxImagesPerDomain)
+		return
 	}
+	start.RunBudget, start.DomainBudget = limitOrNil(*set.MaxPages), run.Budget
+	start.RegisteredBudget = limitOrNil(*set.MaxPagesPerRegistered)
 }
 
 func limitOrNil(n int64) *int64 {

@@ -267,10 +267,11 @@ func probeURL(f Facts, c crawl.AttemptFacts) string {
 	return c.URL
 }
 
-// DefersDomain reports whether a wait defers the domain and so ends its workflow. Only a server's
-// own request counts; the workflow sleeps through a Crawl-delay of any size.
+// DefersDomain reports whether a wait defers the domain: its workflow ends, and the dispatcher
+// restarts it in time. Only a server's own request counts; the workflow sleeps through a
+// Crawl-delay of any size.
 func DefersDomain(run crawl.RunFacts, wait time.Duration, reason reasons.Reason) bool {
-	return politeness.Defers(wait, reason, time.Duration(*run.Settings.DeferAfter))
+	return reason.Row().Defers && wait > time.Duration(*run.Settings.DeferAfter)
 }
 
 // skipPage closes a crawl whose page is still fresh, was fetched recently, or is in an endless

@@ -67,6 +67,12 @@ func windows(t *testing.T, text string) []politeness.Windows {
 	return []politeness.Windows{w}
 }
 
+// expiring is the same windows, which expire at an instant.
+func expiring(w politeness.Windows, at time.Time) politeness.Windows {
+	w.ExpiresAt = at
+	return w
+}
+
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	later := now.Add(2 * time.Hour)
@@ -244,22 +250,22 @@ func TestDecide(t *testing.T) {
 
 		"AVisitTimeThatIsOverIsAWindow": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].ExpiringAt(later)}
+				f.Windows = []politeness.Windows{expiring(windows(t, "Mon-Sun 13:00-14:00")[0], later)}
 			},
 			decide.Finish, reasons.Window, now.Add(time.Hour), "robots.txt allows visits only at other times (Visit-time)",
 		},
 		"AVisitTimeHoldsForRobotsToo": {func(f *decide.Facts) {
-			page(f).Robots, f.Windows = nil, []politeness.Windows{windows(t, "Mon-Sun 13:00-14:00")[0].ExpiringAt(later)}
+			page(f).Robots, f.Windows = nil, []politeness.Windows{expiring(windows(t, "Mon-Sun 13:00-14:00")[0], later)}
 		}, decide.Finish, reasons.Window, now.Add(time.Hour), ""},
 		"AVisitTimeEndsWhenItIsTooOld": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].ExpiringAt(later)}
+				f.Windows = []politeness.Windows{expiring(windows(t, "Mon-Sun 20:00-21:00")[0], later)}
 			},
 			decide.Finish, reasons.Window, later, "",
 		},
 		"ThenItIsNone": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 20:00-21:00")[0].ExpiringAt(now)}
+				f.Windows = []politeness.Windows{expiring(windows(t, "Mon-Sun 20:00-21:00")[0], now)}
 			},
 			decide.Request, "",
 			time.Time{},
@@ -267,7 +273,7 @@ func TestDecide(t *testing.T) {
 		},
 		"AnotherWindowThatIsClosedSaysSo": {
 			func(f *decide.Facts) {
-				f.Windows = []politeness.Windows{windows(t, "Mon-Sun 11:00-14:00")[0].ExpiringAt(later), windows(t, "Mon-Sun 13:00-15:00")[0]}
+				f.Windows = []politeness.Windows{expiring(windows(t, "Mon-Sun 11:00-14:00")[0], later), windows(t, "Mon-Sun 13:00-15:00")[0]}
 			},
 			decide.Finish, reasons.Window, now.Add(time.Hour), "the request window is closed",
 		},
@@ -417,6 +423,22 @@ func TestPaceIsTheStrictest(t *testing.T) {
 	p := decide.PaceOf(f.Facts)
 	require.Equal(t, crawl.Waits{Configured: time.Minute, Domain: 30 * time.Second, CrawlDelay: 20 * time.Second}, p.Waits)
 	require.Equal(t, time.Second, p.IPDelay)
-	require.Equal(t, p, p.And(decide.Pace{}))
-	require.Equal(t, p, decide.Pace{}.And(p))
+	require.Equal(t, p, decide.PaceOf(f.Facts, crawl.Facts{}))
+	require.Equal(t, p, decide.PaceOf(crawl.Facts{}, f.Facts))
+}
+
+func TestDefersDomain(t *testing.T) {
+	t.Parallel()
+	hour := crawl.RunFacts{Settings: settings.Settings{DeferAfter: new(settings.Duration(time.Hour))}}
+	for reason, away := range map[reasons.Reason]bool{
+		reasons.RetryAfter: true, reasons.Robots: true, reasons.Scheduled: true, reasons.Backoff: true,
+		reasons.Delay: false, reasons.Domain: false, reasons.CrawlDelay: false, reasons.IP: false,
+		reasons.InFlight: false, reasons.Stale: false,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, away, decide.DefersDomain(hour, time.Hour+1, reason))
+			require.False(t, decide.DefersDomain(hour, time.Hour, reason), "what is not longer is slept through")
+		})
+	}
 }

@@ -18,32 +18,21 @@ type Pace struct {
 	RegisteredDelay time.Duration
 }
 
-// PaceOf returns the pace required by a domain's facts.
-func PaceOf(f crawl.Facts) Pace {
-	p := Pace{Waits: crawl.Waits{
-		Domain: f.Domain.Controls.Delay(), CrawlDelay: time.Duration(f.Domain.CrawlDelay),
-	}}
-	for _, r := range activeRuns(f) {
-		runPace := Pace{
-			Waits:   crawl.Waits{Configured: time.Duration(*r.Settings.Delay)},
-			IPDelay: time.Duration(*r.Settings.IPDelay), SubnetDelay: time.Duration(*r.Settings.SubnetDelay),
+// PaceOf returns the strictest pace required by the facts of the domains of a request.
+func PaceOf(all ...crawl.Facts) (p Pace) {
+	for _, f := range all {
+		p.Waits.Domain = max(p.Waits.Domain, f.Domain.Controls.Delay())
+		p.Waits.CrawlDelay = max(p.Waits.CrawlDelay, time.Duration(f.Domain.CrawlDelay))
+		for _, r := range activeRuns(f) {
+			delay := time.Duration(*r.Settings.Delay)
+			p.Waits.Configured = max(p.Waits.Configured, delay)
+			p.IPDelay = max(p.IPDelay, time.Duration(*r.Settings.IPDelay))
+			p.SubnetDelay = max(p.SubnetDelay, time.Duration(*r.Settings.SubnetDelay))
+			if *r.Settings.GroupBy == settings.GroupByRegistered {
+				p.RegisteredDelay = max(p.RegisteredDelay, delay)
+			}
 		}
-		if *r.Settings.GroupBy == settings.GroupByRegistered {
-			runPace.RegisteredDelay = time.Duration(*r.Settings.Delay)
-		}
-		p = p.And(runPace)
 	}
-	return p
-}
-
-// And returns the stricter of two paces.
-func (p Pace) And(o Pace) Pace {
-	p.Waits.Configured = max(p.Waits.Configured, o.Waits.Configured)
-	p.Waits.Domain = max(p.Waits.Domain, o.Waits.Domain)
-	p.Waits.CrawlDelay = max(p.Waits.CrawlDelay, o.Waits.CrawlDelay)
-	p.IPDelay = max(p.IPDelay, o.IPDelay)
-	p.SubnetDelay = max(p.SubnetDelay, o.SubnetDelay)
-	p.RegisteredDelay = max(p.RegisteredDelay, o.RegisteredDelay)
 	return p
 }
 
@@ -60,11 +49,4 @@ func WindowTexts(f crawl.Facts) []string {
 		texts = append(texts, w)
 	}
 	return texts
-}
-
-// Breaker returns the settings of a run's circuit breaker.
-func Breaker(run crawl.RunFacts) crawl.BreakerSettings {
-	return crawl.BreakerSettings{
-		Graylist: time.Duration(*run.Settings.Graylist), MaxGraylistings: *run.Settings.MaxGraylistings,
-	}
 }

@@ -3,9 +3,7 @@
 package freshness
 
 import (
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -24,8 +22,6 @@ const (
 	etagMax = 1000
 	// clockTolerance is the tolerated difference between two clocks, ours or a server's.
 	clockTolerance = time.Minute
-	// maxSeconds is the largest number of seconds in a Duration, with a margin for additions.
-	maxSeconds = math.MaxInt64 / int64(time.Second) / 2
 )
 
 // NewVisit returns the stored state of a 200 response that arrived at an instant.
@@ -167,7 +163,7 @@ func Lifetime(h http.Header, receivedAt time.Time) (fresh time.Duration, declare
 		// both times are by the server's clock
 		lifetime = expires.Sub(date(h, receivedAt))
 	}
-	age, ok := deltaSeconds(strings.TrimSpace(h.Get("Age")))
+	age, ok := crawl.ParseSeconds(strings.TrimSpace(h.Get("Age")))
 	if !ok {
 		age = 0
 	}
@@ -187,22 +183,10 @@ func cacheControl(h http.Header) (lifetime time.Duration, declared bool) {
 			}
 			declared = true
 			// both forms must be accepted (§5.2); other forms are stale (§4.2.1)
-			lifetime, _ = deltaSeconds(strings.Trim(strings.TrimSpace(value), `"`))
+			lifetime, _ = crawl.ParseSeconds(strings.Trim(strings.TrimSpace(value), `"`))
 		}
 	}
 	return lifetime, declared
-}
-
-// deltaSeconds reads a number of seconds (§1.2.2), and cuts it to maxSeconds.
-func deltaSeconds(s string) (time.Duration, bool) {
-	if s == "" || strings.Trim(s, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n > maxSeconds {
-		n = maxSeconds
-	}
-	return time.Duration(n) * time.Second, true
 }
 
 // date returns the Date header, or the time of arrival.

@@ -65,12 +65,8 @@ func Parse(text string) (Entry, error) {
 	if network, ok := parseNetwork(domain); ok { // "0x7f.1" is an address, too
 		return Entry{Text: network.String(), Match: MatchNetwork, Network: network}, nil
 	}
-	registered, err := urls.RegistrableDomain(domain)
-	if err != nil {
-		return Entry{}, refuse(text)
-	}
 	u, err := urls.Parse("http://" + domain + "/")
-	if err == nil && registered == domain && u.IsRegistered() {
+	if err == nil && urls.Registered(domain) == domain && u.IsRegistered() {
 		return Entry{Text: domain, Match: MatchDomain}, nil
 	}
 	return Entry{Text: domain, Match: MatchHost}, nil

@@ -2,7 +2,6 @@ package politeness
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -54,20 +53,11 @@ type Judgement struct {
 	Reason string
 }
 
-// URLKey identifies a URL in a [crawl.Sample], and an origin in a [crawl.OriginAnswer].
-func URLKey(url string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(url)) // never fails
-	return h.Sum32()
-}
-
 // Observe returns the health after a response, and the breaker's judgement. Each URL counts once,
 // with its last response. Each failure of the domain at a page counts ([FailureServer],
 // [FailureSetup]). Failures of an origin do not count ([FailureOrigin]). delay is the domain's
-// normal delay; jitter is in [0,1).
-func Observe(
-	h crawl.Health, a Response, delay time.Duration, jitter float64, set crawl.BreakerSettings,
-) (crawl.Health, Judgement) {
+// normal delay. set needs Graylist and MaxGraylistings.
+func Observe(h crawl.Health, a Response, delay time.Duration, set settings.Settings) (crawl.Health, Judgement) {
 	if a.Failure == FailureOrigin {
 		return h, Judgement{Failure: FailureOrigin}
 	}
@@ -85,18 +75,18 @@ func Observe(
 	if tr == FailurePage && failingInARow {
 		tr = FailureServer
 	}
-	h.Penalty = settings.Duration(Penalty(time.Duration(h.Penalty), tr, a.HasRetryAfter, delay, jitter))
+	h.Penalty = settings.Duration(Penalty(time.Duration(h.Penalty), tr, a.HasRetryAfter, delay))
 	h, j := judge(adaptSlowdown(h, a.Sample, delay), a, set)
 	j.Failure = tr
 	return h, j
 }
 
 // Penalty returns the wait of a domain after failures. A failure doubles it ([FailureServer]) or
-// quadruples it ([FailureSetup]), from BackoffBase or a larger delay. Jitter in [0,1) adds up to a
-// quarter. The cap is BackoffMax, or a larger delay. A success halves the penalty, and drops it
-// below BackoffBase, so that a recovering server is not overloaded again. A failure with a wait
-// named by the server, or of the page alone ([FailurePage]), leaves it unchanged.
-func Penalty(prev time.Duration, tr FailureClass, hasRetryAfter bool, delay time.Duration, jitter float64) time.Duration {
+// quadruples it ([FailureSetup]), from BackoffBase or a larger delay. The cap is BackoffMax, or a
+// larger delay. A success halves the penalty, and drops it below BackoffBase, so that a recovering
+// server is not overloaded again. A failure with a wait named by the server, or of the page alone
+// ([FailurePage]), leaves it unchanged.
+func Penalty(prev time.Duration, tr FailureClass, hasRetryAfter bool, delay time.Duration) time.Duration {
 	switch {
 	case tr == FailureNone:
 		if prev /= 2; prev < BackoffBase {
@@ -106,7 +96,7 @@ func Penalty(prev time.Duration, tr FailureClass, hasRetryAfter bool, delay time
 	case hasRetryAfter || tr == FailurePage:
 		return prev
 	}
-	return Jittered(backoff(tr, float64(prev), delay), delay, jitter)
+	return time.Duration(backoff(tr, float64(prev), delay))
 }
 
 // adaptSlowdown moves the slowdown. While the 95th percentile is twice the calm time, each further
@@ -143,11 +133,11 @@ func adaptSlowdown(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.He
 
 // judge is the breaker. It is open while Probing is set: the domain rests, then one probe decides.
 // Other requests, such as for robots.txt, do not decide.
-func judge(h crawl.Health, a Response, set crawl.BreakerSettings) (crawl.Health, Judgement) {
+func judge(h crawl.Health, a Response, set settings.Settings) (crawl.Health, Judgement) {
 	good := a.Good() && time.Duration(a.Duration) <= BreakerSlow
 	reason := breakerReason(h)
 	switch {
-	case set.Graylist <= 0:
+	case *set.Graylist <= 0:
 		h.Probing = false
 	case h.Probing && !a.Probe:
 		return h, Judgement{}
@@ -165,10 +155,10 @@ func judge(h crawl.Health, a Response, set crawl.BreakerSettings) (crawl.Health,
 	return h, Judgement{}
 }
 
-func openBreaker(h crawl.Health, reason string, set crawl.BreakerSettings) (crawl.Health, Judgement) {
+func openBreaker(h crawl.Health, reason string, set settings.Settings) (crawl.Health, Judgement) {
 	h.Graylistings++
 	h.Probing = true
-	if h.Graylistings >= set.MaxGraylistings {
+	if h.Graylistings >= *set.MaxGraylistings {
 		h.AbandonedCount++
 		status := crawl.DomainUnreachable
 		// most of the errors are refusals
@@ -177,11 +167,11 @@ func openBreaker(h crawl.Health, reason string, set crawl.BreakerSettings) (craw
 		}
 		return h, Judgement{AbandonStatus: status, AbandonFor: AbandonWait(h.AbandonedCount), Reason: reason}
 	}
-	wait := set.Graylist
+	wait := *set.Graylist
 	for range h.Graylistings - 1 {
-		wait = min(2*wait, maxGraylistFactor*set.Graylist)
+		wait = min(2*wait, maxGraylistFactor*(*set.Graylist))
 	}
-	return h, Judgement{Graylist: wait, Reason: reason}
+	return h, Judgement{Graylist: time.Duration(wait), Reason: reason}
 }
 
 // Describe returns a description of a domain's health.

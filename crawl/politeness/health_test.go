@@ -12,7 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 )
 
-var breaker = crawl.BreakerSettings{Graylist: 5 * time.Minute, MaxGraylistings: 5}
+var breaker = settings.Settings{Graylist: new(settings.Duration(5 * time.Minute)), MaxGraylistings: new(5)}
 
 // patient is a domain under observation. Each answer is one of another URL.
 type patient struct {
@@ -28,7 +28,7 @@ func (p *patient) observe(a politeness.Response) (j politeness.Judgement) {
 		a.URL = p.url
 	}
 	a.Probe = true // as pages are
-	p.h, j = politeness.Observe(p.h, a, p.delay, 0, breaker)
+	p.h, j = politeness.Observe(p.h, a, p.delay, breaker)
 	return j
 }
 
@@ -145,10 +145,10 @@ func TestBreaker(t *testing.T) {
 		t.Parallel()
 		p := patient{t: t}
 		robots := politeness.Response{Sample: crawl.Sample{URL: 1000, Error: true}, Failure: politeness.FailureServer}
-		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
+		p.h, _ = politeness.Observe(p.h, robots, 0, breaker)
 		require.Len(t, p.h.Samples, 1, "one that fails counts")
 		robots = politeness.Response{Sample: crawl.Sample{URL: 1000}}
-		p.h, _ = politeness.Observe(p.h, robots, 0, 0, breaker)
+		p.h, _ = politeness.Observe(p.h, robots, 0, breaker)
 		require.Empty(t, p.h.Samples, "until it can be read")
 		require.Equal(t, 5*time.Minute, p.fail(5, true).Graylist)
 	})
@@ -158,7 +158,7 @@ func TestBreaker(t *testing.T) {
 		p := patient{t: t}
 		p.fail(5, false)
 		for _, sample := range []crawl.Sample{{URL: 1}, {URL: 1, Error: true}} {
-			h, j := politeness.Observe(p.h, politeness.Response{Sample: sample}, 0, 0, breaker)
+			h, j := politeness.Observe(p.h, politeness.Response{Sample: sample}, 0, breaker)
 			require.Zero(t, j)
 			require.True(t, h.Probing)
 			require.Equal(t, 1, h.Graylistings)
@@ -223,7 +223,7 @@ func TestBreaker(t *testing.T) {
 		var j politeness.Judgement
 		for range 100 {
 			a := politeness.Response{Sample: crawl.Sample{Error: true}, Failure: politeness.FailureServer}
-			h, j = politeness.Observe(h, a, 0, 0, crawl.BreakerSettings{MaxGraylistings: 5})
+			h, j = politeness.Observe(h, a, 0, settings.Settings{Graylist: new(settings.Duration(0)), MaxGraylistings: new(5)})
 			require.Equal(t, politeness.Judgement{Failure: politeness.FailureServer}, j)
 		}
 	})
@@ -237,24 +237,22 @@ func TestPenalty(t *testing.T) {
 		tr     politeness.FailureClass
 		hinted bool
 		delay  time.Duration
-		jitter float64
 		want   time.Duration
 	}{
-		"first failure":              {0, politeness.FailureServer, false, 0, 0, 2 * s},
-		"first, of a slow domain":    {0, politeness.FailureServer, false, 10 * s, 0, 20 * s},
-		"doubles":                    {20 * s, politeness.FailureServer, false, 10 * s, 0, 40 * s},
-		"quadruples for DNS and TLS": {20 * s, politeness.FailureSetup, false, 10 * s, 0, 80 * s},
-		"with jitter":                {20 * s, politeness.FailureServer, false, 10 * s, 1, 50 * s},
-		"is capped":                  {290 * s, politeness.FailureServer, false, 10 * s, 1, 300 * s},
-		"but not below the delay":    {0, politeness.FailureServer, false, 400 * s, 0, 400 * s},
-		"a success halves it":        {40 * s, politeness.FailureNone, false, 10 * s, 0, 20 * s},
-		"and forgets a small one":    {1500 * time.Millisecond, politeness.FailureNone, false, 0, 0, 0},
-		"a hint leaves it":           {40 * s, politeness.FailureServer, true, 10 * s, 0, 40 * s},
-		"and so does one page's own": {40 * s, politeness.FailurePage, false, 10 * s, 0, 40 * s},
+		"first failure":              {0, politeness.FailureServer, false, 0, 2 * s},
+		"first, of a slow domain":    {0, politeness.FailureServer, false, 10 * s, 20 * s},
+		"doubles":                    {20 * s, politeness.FailureServer, false, 10 * s, 40 * s},
+		"quadruples for DNS and TLS": {20 * s, politeness.FailureSetup, false, 10 * s, 80 * s},
+		"is capped":                  {290 * s, politeness.FailureServer, false, 10 * s, 300 * s},
+		"but not below the delay":    {0, politeness.FailureServer, false, 400 * s, 400 * s},
+		"a success halves it":        {40 * s, politeness.FailureNone, false, 10 * s, 20 * s},
+		"and forgets a small one":    {1500 * time.Millisecond, politeness.FailureNone, false, 0, 0},
+		"a hint leaves it":           {40 * s, politeness.FailureServer, true, 10 * s, 40 * s},
+		"and so does one page's own": {40 * s, politeness.FailurePage, false, 10 * s, 40 * s},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, politeness.Penalty(c.prev, c.tr, c.hinted, c.delay, c.jitter))
+			require.Equal(t, c.want, politeness.Penalty(c.prev, c.tr, c.hinted, c.delay))
 		})
 	}
 }

@@ -17,7 +17,7 @@ const answeringStep = 10 // seconds
 // ObserveOrigin returns the health after an origin's good response, or its failure as a whole, at
 // an instant.
 func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) crawl.Health {
-	key, at := URLKey(origin), now.Unix()
+	key, at := crawl.Hash32(origin), now.Unix()
 	if front := h.AnsweringOrigins; answered && len(front) > 0 && front[0].Origin == key && at-front[0].At < answeringStep {
 		return h
 	}
@@ -32,7 +32,7 @@ func ObserveOrigin(h crawl.Health, origin string, answered bool, now time.Time) 
 // LastOtherOriginAnswer returns the last good response of another origin of the domain. It is zero
 // if no other origin has one, or if each has failed since.
 func LastOtherOriginAnswer(h crawl.Health, origin string) time.Time {
-	key := URLKey(origin)
+	key := crawl.Hash32(origin)
 	for _, o := range h.AnsweringOrigins {
 		if o.Origin != key {
 			return time.Unix(o.At, 0)

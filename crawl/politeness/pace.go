@@ -87,9 +87,3 @@ func backoff(t FailureClass, prev float64, delay time.Duration) float64 {
 func Jittered(wait float64, delay time.Duration, jitter float64) time.Duration {
 	return time.Duration(min(wait*(1+min(max(jitter, 0), 1)/4), float64(max(BackoffMax, delay))))
 }
-
-// Defers reports whether a wait defers the domain: its workflow ends, and the dispatcher restarts
-// it in time. Only a server's own request counts; the workflow sleeps through a Crawl-delay.
-func Defers(wait time.Duration, reason reasons.Reason, threshold time.Duration) bool {
-	return reason.Row().Defers && wait > threshold
-}

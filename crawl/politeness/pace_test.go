@@ -103,21 +103,6 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-func TestDefers(t *testing.T) {
-	t.Parallel()
-	for reason, away := range map[reasons.Reason]bool{
-		reasons.RetryAfter: true, reasons.Robots: true, reasons.Scheduled: true, reasons.Backoff: true,
-		reasons.Delay: false, reasons.Domain: false, reasons.CrawlDelay: false, reasons.IP: false,
-		reasons.InFlight: false, reasons.Stale: false,
-	} {
-		t.Run(string(reason), func(t *testing.T) {
-			t.Parallel()
-			require.Equal(t, away, politeness.Defers(time.Hour+1, reason, time.Hour))
-			require.False(t, politeness.Defers(time.Hour, reason, time.Hour), "what is not longer is slept through")
-		})
-	}
-}
-
 // Temporal's retry policy has the same waits: its first interval is twice the delay.
 func TestBackoffIsThatOfARetryPolicy(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package politeness_test
 
 import (
 	"encoding/json"
-	"math"
 	"testing"
 	"time"
 
@@ -73,7 +72,7 @@ func TestSlowdownNeedsEvidence(t *testing.T) {
 			a := politeness.Response{
 				Sample: crawl.Sample{Duration: settings.Duration(time.Millisecond), Error: true}, Failure: politeness.FailureServer,
 			}
-			p.h, _ = politeness.Observe(p.h, a, p.delay, 0, crawl.BreakerSettings{})
+			p.h, _ = politeness.Observe(p.h, a, p.delay, settings.Settings{Graylist: new(settings.Duration(0))})
 		}
 		require.Equal(t, calm, p.h.BaselineLatency)
 		p.answer(time.Second, 40)
@@ -100,15 +99,13 @@ func TestP95(t *testing.T) {
 // the failure, the third a Retry-After, the fourth a refusal, the others the
 // answer time; the fifth also makes it an answer that is not a probe.
 func FuzzHealth(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x01\x01\x01\x01\x01\x01\x00\x01\x02\x01\x01"), int64(10*time.Second), int64(5*time.Minute), 5, 0.5)
-	f.Add([]byte("\x00\xf0\xf0\xf0\xf0\xf0\xf0\xf0\x00\x00\x00\x00\x00\x09\x09\x09\x09\x09\x09"), int64(0), int64(0), 0, 2.0)
-	f.Fuzz(func(t *testing.T, answers []byte, delayed, graylisted int64, most int, jitter float64) {
-		if math.IsNaN(jitter) {
-			return
-		}
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x01\x01\x01\x01\x01\x01\x00\x01\x02\x01\x01"), int64(10*time.Second), int64(5*time.Minute), 5)
+	f.Add([]byte("\x00\xf0\xf0\xf0\xf0\xf0\xf0\xf0\x00\x00\x00\x00\x00\x09\x09\x09\x09\x09\x09"), int64(0), int64(0), 0)
+	f.Fuzz(func(t *testing.T, answers []byte, delayed, graylisted int64, most int) {
 		delay := time.Duration(delayed) % (settings.DelayMax + 1)
-		set := crawl.BreakerSettings{Graylist: time.Duration(graylisted) % (settings.DelayMax + 1), MaxGraylistings: most}
-		delay, set.Graylist = max(delay, -delay), max(set.Graylist, -set.Graylist)
+		graylist := time.Duration(graylisted) % (settings.DelayMax + 1)
+		delay, graylist = max(delay, -delay), max(graylist, -graylist)
+		set := settings.Settings{Graylist: new(settings.Duration(graylist)), MaxGraylistings: &most}
 		var h crawl.Health
 		for _, a := range answers[:min(len(answers), 500)] {
 			tr := politeness.FailureClass(a & 3)
@@ -120,7 +117,7 @@ func FuzzHealth(f *testing.F) {
 			stored, err := json.Marshal(before)
 			require.NoError(t, err)
 			answer := politeness.Response{Sample: s, Failure: tr, HasRetryAfter: a&4 != 0, Probe: a&16 == 0}
-			next, j := politeness.Observe(h, answer, delay, jitter, set)
+			next, j := politeness.Observe(h, answer, delay, set)
 			unchanged, err := json.Marshal(before)
 			require.NoError(t, err)
 			require.Equal(t, string(stored), string(unchanged), "a state is a value")
@@ -141,9 +138,9 @@ func FuzzHealth(f *testing.F) {
 			require.Equal(t, j.Graylist > 0 || j.AbandonStatus != "", j.Reason != "", "what is decided has a reason")
 			require.Equal(t, j.AbandonStatus != "", j.AbandonFor > 0, "what is given up is asked again")
 			require.GreaterOrEqual(t, j.Failure, tr, "one page's failure can be the domain's, nothing gets better")
-			require.LessOrEqual(t, j.Graylist, 3*set.Graylist)
+			require.LessOrEqual(t, j.Graylist, 3*graylist)
 			if j.Graylist > 0 {
-				require.GreaterOrEqual(t, j.Graylist, set.Graylist)
+				require.GreaterOrEqual(t, j.Graylist, graylist)
 				require.True(t, next.Probing)
 			}
 			if j.AbandonStatus != "" {

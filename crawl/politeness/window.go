@@ -35,8 +35,8 @@ const (
 )
 
 // ParseWindows is [settings.ParseWindows], and refuses unknown time zones.
-func ParseWindows(texts ...string) (Windows, error) {
-	parsed, err := settings.ParseWindows(texts...)
+func ParseWindows(text string) (Windows, error) {
+	parsed, err := settings.ParseWindows(text)
 	if err != nil {
 		return Windows{}, err
 	}
@@ -49,12 +49,6 @@ func ParseWindows(texts ...string) (Windows, error) {
 		w.windows = append(w.windows, window{days: p.Days, from: p.From, to: p.To, zone: zone})
 	}
 	return w, nil
-}
-
-// ExpiringAt returns the same windows, which expire at an instant: from then on they are open.
-func (w Windows) ExpiringAt(t time.Time) Windows {
-	w.ExpiresAt = t
-	return w
 }
 
 // ValidateSettings checks settings, and that the time zones of their window are known.

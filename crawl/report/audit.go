@@ -60,7 +60,6 @@ func (a Audit) Clean() bool {
 
 // AuditedPage is a request for a page with the robots.txt that allowed it.
 type AuditedPage struct {
-	RequestID int64
 	URL       string
 	Origin    string
 	StartedAt time.Time

@@ -28,26 +28,27 @@ const (
 
 // ImageRow is a listed or exported image. Zero values are unknown.
 type ImageRow struct {
-	ID                 string // a UUID of version 7
-	PageID             int64
-	URL                string
-	Domain             string
-	crawl.ImageContent // of its last download
+	ID                 string     `json:"id"` // a UUID of version 7
+	PageID             int64      `json:"-"`
+	URL                string     `json:"url"`
+	Domain             string     `json:"domain"`
+	crawl.ImageContent `json:"-"` // of its last download
 
-	ContentType  string
-	DiscoveredAt time.Time
-	LastSeenAt   time.Time // its last successful response
+	ContentType  string    `json:"content_type,omitempty"`
+	DiscoveredAt time.Time `json:"discovered_at"`
+	LastSeenAt   time.Time `json:"last_seen_at,omitzero"` // its last successful response
 	// Success is nil before the first fetch; false means that the last fetch failed, for Problem.
-	Success *bool
-	Problem crawl.ImageProblem
+	Success *bool              `json:"download_success"`
+	Problem crawl.ImageProblem `json:"problem,omitempty"`
 	// StoredAt and ThumbnailAt are the times of storing the bytes and the thumbnail.
-	StoredAt, ThumbnailAt time.Time
+	StoredAt    time.Time `json:"stored_at,omitzero"`
+	ThumbnailAt time.Time `json:"-"`
 	// Pages counts pages that name it, up to ImagePagesBound. The other fields are of the first page.
-	Pages     int64
-	Source    string
-	Discovery crawl.Discovery
-	Alt       string
-	Caption   string
+	Pages     int64           `json:"pages"`
+	Source    string          `json:"source_page_url,omitempty"`
+	Discovery crawl.Discovery `json:"discovery_type,omitempty"`
+	Alt       string          `json:"alt,omitempty"`
+	Caption   string          `json:"caption,omitempty"`
 }
 
 // ImagePagesBound limits the count of pages that name an image.

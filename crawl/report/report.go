@@ -261,6 +261,8 @@ type Page struct {
 	Domain string     `json:"domain"`
 	Kind   kinds.Kind `json:"kind"`
 	Status string     `json:"status"`
+	// RequestTarget is a Visit.RequestTarget.
+	RequestTarget string `json:"request_target,omitempty"`
 	// Language is a tag of BCP 47; empty means undetermined.
 	Language string `json:"language,omitempty"`
 	crawl.Signals

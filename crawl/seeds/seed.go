@@ -30,6 +30,8 @@ type Seed struct {
 	// Kind is empty for a page.
 	Kind     kinds.Kind `json:"kind,omitempty"`
 	Patterns []string   `json:"patterns,omitempty"`
+	// RequestTarget is the Visit.RequestTarget of a new page.
+	RequestTarget string `json:"request_target,omitempty"`
 	// Rank is the domain's position on its list, from 1; 0 means no list.
 	Rank int32 `json:"rank,omitempty"`
 	// Schemeless is set without a scheme: http is used if https cannot be reached.
@@ -49,9 +51,14 @@ func Parse(raw string) (Seed, error) {
 	if err != nil {
 		return Seed{}, err
 	}
+	return Typed(u, raw), nil
+}
+
+// Typed returns the seed that raw names, whose URL is u.
+func Typed(u urls.URL, raw string) Seed {
 	s := Of(u)
-	s.Schemeless = urls.IsSchemeless(raw)
-	return s, nil
+	s.Schemeless, s.RequestTarget = urls.IsSchemeless(raw), urls.SpeltSeed(raw, u).Target
+	return s
 }
 
 // WithHTTP returns a bare seed over HTTP. Its port stays, unless it is the default.
@@ -64,7 +71,7 @@ func (s Seed) WithHTTP() (Seed, error) {
 		return s, err
 	}
 	plain := Of(u)
-	plain.Kind, plain.Rank, plain.Schemeless = s.Kind, s.Rank, s.Schemeless
+	plain.Kind, plain.Rank, plain.Schemeless, plain.RequestTarget = s.Kind, s.Rank, s.Schemeless, s.RequestTarget
 	return plain, nil
 }
 

@@ -41,11 +41,10 @@ func Lookup(name string) (Setting, bool) {
 // List reports whether the setting is a list.
 func (d Setting) List() bool { return d.kind.Kind() == reflect.Slice }
 
-// table and byName hold the declarations; defaults has all fields set.
+// table and byName hold the declarations.
 var (
-	table    = declarations()
-	byName   = names(table)
-	defaults = defaultsOf(table)
+	table  = declarations()
+	byName = names(table)
 )
 
 // declarations reads the tags. It panics on an invalid tag: tests detect that.
@@ -108,20 +107,6 @@ func names(all []Setting) map[string]Setting {
 	return known
 }
 
-func defaultsOf(all []Setting) (s Settings) {
-	for _, d := range all {
-		value, err := d.parse(d.Default)
-		if err == nil {
-			err = d.validate(value)
-		}
-		if err != nil {
-			panic(fmt.Sprintf("the default of a setting: %v", err))
-		}
-		d.fieldIn(&s).Set(pointer(value))
-	}
-	return s
-}
-
 func (d Setting) fieldIn(s *Settings) reflect.Value { return reflect.ValueOf(s).Elem().Field(d.index) }
 
 func pointer(value reflect.Value) reflect.Value {
@@ -134,10 +119,7 @@ func pointer(value reflect.Value) reflect.Value {
 func (s Settings) WithDefaults() Settings {
 	for _, d := range table {
 		if field := d.fieldIn(&s); field.IsNil() {
-			value := d.fieldIn(&defaults).Elem()
-			if d.List() {
-				value, _ = d.parse(d.Default) // a separate copy
-			}
+			value, _ := d.parse(d.Default) // a test parses them all
 			field.Set(pointer(value))
 		}
 	}

@@ -68,6 +68,15 @@ func TestSettingsWithDefaults(t *testing.T) {
 		t.Parallel()
 		require.NoError(t, settings.Settings{}.WithDefaults().Validate())
 	})
+
+	t.Run("CanAllBeParsed", func(t *testing.T) {
+		t.Parallel()
+		for _, d := range settings.All() {
+			set, err := settings.Parse([]string{d.Name + "=" + d.Default})
+			require.NoError(t, err)
+			require.NoError(t, set.Validate())
+		}
+	})
 }
 
 func TestSettingsValidate(t *testing.T) {

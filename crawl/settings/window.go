@@ -29,61 +29,53 @@ const day = 24 * time.Hour
 
 // The bounds of the input of ParseWindows.
 const (
-	windowTextMax = 1000 // bytes, of each text
+	windowTextMax = 1000 // bytes
 	windowsMax    = 32
 )
 
 const zoneChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_+-"
-
-// weekdayNames are the shortest names of the days; any longer prefix is also valid.
-var weekdayNames = [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 // ParseWindows reads windows such as "Mon-Fri 22:00-06:00 Europe/Berlin": days, times, and an IANA
 // time zone, UTC by default.
 //
 // Days are names, ranges and lists of both: "Mon", "Saturday", "Mon-Fri", "Fri-Mon",
 // "Mon,Wed,Fri-Sun". Times are from 00:00 to 24:00. A window that ends before it starts ends the
-// next day, and belongs to the day it starts on. A text may hold several windows, separated by
+// next day, and belongs to the day it starts on. The text may hold several windows, separated by
 // commas: "Mon-Fri 22:00-06:00, Sat-Sun 00:00-24:00". If one of them names a zone all must, so that
 // nobody applies it to all.
 //
 // Errors wrap ErrInvalid and name the input, its fault, and the remedy. Only ParseWindows of
 // package politeness checks that a time zone exists, because that needs files.
-func ParseWindows(texts ...string) ([]Window, error) {
+func ParseWindows(text string) ([]Window, error) {
+	if len(text) > windowTextMax {
+		return nil, fmt.Errorf("%w: window %.50q: %d bytes long, at most %d allowed", ErrInvalid, text, len(text), windowTextMax)
+	}
 	var windows []Window
-	zonedCount := 0
-	for _, text := range texts {
-		if len(text) > windowTextMax {
-			return nil, fmt.Errorf("%w: window %.50q: %d bytes long, at most %d allowed",
-				ErrInvalid, text, len(text), windowTextMax)
+	zonedCount, days := 0, ""
+	for part := range strings.SplitSeq(text, ",") {
+		// a part without times belongs to a list of days
+		days += part
+		if len(strings.Fields(part)) < 2 {
+			days += ","
+			continue
 		}
-		days := ""
-		for part := range strings.SplitSeq(text, ",") {
-			// a part without times belongs to a list of days
-			days += part
-			if len(strings.Fields(part)) < 2 {
-				days += ","
-				continue
-			}
-			w, err := parseWindow(days)
-			if err != nil {
-				return nil, err
-			}
-			if days, windows = "", append(windows, w); w.Zone != "" {
-				zonedCount++
-			}
-		}
-		if days != "" {
-			_, err := parseWindow(strings.TrimSuffix(days, ","))
+		w, err := parseWindow(days)
+		if err != nil {
 			return nil, err
+		}
+		if days, windows = "", append(windows, w); w.Zone != "" {
+			zonedCount++
 		}
 	}
 	switch {
+	case days != "":
+		_, err := parseWindow(strings.TrimSuffix(days, ","))
+		return nil, err
 	case len(windows) > windowsMax:
 		return nil, fmt.Errorf("%w: %d windows: at most %d allowed", ErrInvalid, len(windows), windowsMax)
 	case zonedCount > 0 && zonedCount < len(windows):
 		return nil, fmt.Errorf("%w: window %q: some windows name a time zone and some do not: name it in each, such as UTC",
-			ErrInvalid, strings.Join(texts, ", "))
+			ErrInvalid, text)
 	}
 	return windows, nil
 }
@@ -131,13 +123,13 @@ func (w Window) refuse(format string, args ...any) error {
 func parseDays(text string) (days Weekdays, ok bool) {
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, isRange := strings.Cut(part, "-")
-		from, ok := parseDay(first)
+		from, ok := ParseWeekday(first)
 		if !ok {
 			return 0, false
 		}
 		to := from
 		if isRange {
-			if to, ok = parseDay(last); !ok {
+			if to, ok = ParseWeekday(last); !ok {
 				return 0, false
 			}
 		}
@@ -148,11 +140,13 @@ func parseDays(text string) (days Weekdays, ok bool) {
 	return days, true
 }
 
-func parseDay(text string) (time.Weekday, bool) {
-	for d, short := range weekdayNames {
-		full := time.Weekday(d).String()
-		if len(text) >= len(short) && len(text) <= len(full) && strings.EqualFold(text, full[:len(text)]) {
-			return time.Weekday(d), true
+// ParseWeekday reads the name of a day, or at least its first three letters.
+func ParseWeekday(text string) (time.Weekday, bool) {
+	text = strings.TrimSpace(text)
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		name := d.String()
+		if len(text) >= len("Sun") && len(text) <= len(name) && strings.EqualFold(text, name[:len(text)]) {
+			return d, true
 		}
 	}
 	return 0, false

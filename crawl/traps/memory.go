@@ -170,7 +170,11 @@ func (m Memory) addSharedText(s *PageText) Memory {
 		// text of only one page is dropped
 		counts = slices.DeleteFunc(counts, func(c chunkCount) bool { return c.pages == 1 })
 	}
-	m.chunks = mergeHashes(counts, newHashes[:min(len(newHashes), maxChunks-len(counts))])
+	for _, hash := range newHashes[:min(len(newHashes), maxChunks-len(counts))] {
+		counts = append(counts, chunkCount{hash, 1})
+	}
+	slices.SortFunc(counts, func(a, b chunkCount) int { return cmp.Compare(a.hash, b.hash) })
+	m.chunks = counts
 	if m.pages >= maxPageCount {
 		m.pages /= 2
 		for i := range m.chunks {
@@ -179,22 +183,6 @@ func (m Memory) addSharedText(s *PageText) Memory {
 		m.chunks = slices.DeleteFunc(m.chunks, func(c chunkCount) bool { return c.pages == 0 })
 	}
 	return m
-}
-
-// mergeHashes adds a page's hashes to counts, which have capacity for them. All are sorted.
-func mergeHashes(counts []chunkCount, newHashes []uint32) []chunkCount {
-	at := len(counts) - 1
-	counts = counts[:len(counts)+len(newHashes)]
-	for to := len(counts) - 1; len(newHashes) > 0; to-- {
-		if last := len(newHashes) - 1; at < 0 || counts[at].hash < newHashes[last] {
-			counts[to] = chunkCount{newHashes[last], 1}
-			newHashes = newHashes[:last]
-		} else {
-			counts[to] = counts[at]
-			at--
-		}
-	}
-	return counts
 }
 
 const (

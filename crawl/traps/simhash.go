@@ -17,7 +17,8 @@ func HashContent(content []byte) crawl.ContentHash {
 
 const (
 	// NearDuplicate is the largest number of different bits in the fingerprints of equal texts, the
-	// best value for web pages according to Manku et al.
+	// best value for web pages according to Manku, Jain and Das Sarma ("Detecting Near-Duplicates
+	// for Web Crawling", WWW 2007).
 	NearDuplicate = 3
 	// SimHashWordsMin is the least number of words for a meaningful fingerprint: in a shorter text
 	// each word decides too many bits.
@@ -129,21 +130,8 @@ func lowerWordRune(r rune) (lower rune, isWholeWord bool) {
 // appendWords appends the lower-case words of a text, as FNV-1a hashes, and marks numbers.
 func appendWords(words []word, text string) []word {
 	hash, inWord, number := uint64(fnvOffset), false, true
-	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf {
-			i++
-			lower := lowerWordRunes[c]
-			if lower != 0 {
-				hash = (hash ^ uint64(lower)) * fnvPrime //nolint:gosec // no letter is negative
-				inWord, number = true, number && lower <= '9'
-			} else if inWord {
-				words = append(words, word{hash: mix(hash), number: number})
-				hash, inWord, number = fnvOffset, false, true
-			}
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		i += size
+	var encoded [utf8.UTFMax]byte
+	for _, r := range text {
 		var lower rune
 		var isWholeWord bool
 		if int(r) < len(lowerWordRunes) {
@@ -158,11 +146,10 @@ func appendWords(words []word, text string) []word {
 		if lower == 0 {
 			continue
 		}
-		var encoded [utf8.UTFMax]byte
-		for _, b := range encoded[:utf8.EncodeRune(encoded[:], lower)] {
+		for _, b := range utf8.AppendRune(encoded[:0], lower) {
 			hash = (hash ^ uint64(b)) * fnvPrime
 		}
-		inWord, number = true, false
+		inWord, number = true, number && lower <= '9'
 		if isWholeWord {
 			words = append(words, word{hash: mix(hash)})
 			hash, inWord, number = fnvOffset, false, true

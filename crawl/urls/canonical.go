@@ -36,9 +36,35 @@ var byteClasses = func() (classes [256]uint8) {
 	return classes
 }()
 
-// appendPath appends the canonical form of a URL's path to b, or its spelt form, with dot segments
-// resolved. path may lack its leading slash.
-func appendPath(b []byte, path string, spelt bool) []byte {
+// spelling is a way to write a request target.
+type spelling struct {
+	path, query uint8 // the bytes that stand for themselves
+	allParams   bool  // parameters that hold a session or track a visitor stay
+}
+
+var (
+	canonical = spelling{path: inPath, query: inQuery}
+	linked    = spelling{path: inSpeltPath, query: inSpeltQuery}                  // as browsers, but for parameters
+	verbatim  = spelling{path: inSpeltPath, query: inSpeltQuery, allParams: true} // as browsers
+)
+
+// appendTarget appends path and query of target, which may have a fragment, to b.
+func appendTarget(b []byte, target string, how spelling) []byte {
+	target, _, _ = strings.Cut(target, "#")
+	path, query, hasQuery := strings.Cut(target, "?")
+	b = appendPath(b, path, how)
+	switch {
+	case hasQuery && how.allParams:
+		b = appendEscaped(append(b, '?'), query, how.query)
+	case hasQuery:
+		b = appendQuery(b, query, how)
+	}
+	return b
+}
+
+// appendPath appends a URL's path to b, with dot segments resolved. path may lack its leading
+// slash.
+func appendPath(b []byte, path string, how spelling) []byte {
 	root := len(b)
 	if path != "" && strings.IndexByte(slashes, path[0]) >= 0 {
 		path = path[1:]
@@ -50,18 +76,18 @@ func appendPath(b []byte, path string, spelt bool) []byte {
 		} else {
 			last = true
 		}
-		start := len(b)
-		b = append(b, '/')
-		if spelt {
-			b = appendEscaped(b, segment, inSpeltPath)
-		} else {
-			b = dropSessionParams(appendEscaped(b, segment, inPath), start+1)
+		start, class := len(b), how.path
+		if !how.allParams && strings.IndexByte(segment, ';') >= 0 {
+			class = inPath // its parameters are compared in canonical form
 		}
-		switch string(b[start+1:]) {
-		case "..":
+		if b = appendEscaped(append(b, '/'), segment, class); !how.allParams {
+			b = dropSessionParams(b, start+1)
+		}
+		switch dots(b[start+1:]) {
+		case 2:
 			start = root + max(bytes.LastIndexByte(b[root:start], '/'), 0)
 			fallthrough
-		case ".":
+		case 1:
 			b = b[:start]
 			if last {
 				b = append(b, '/')
@@ -69,6 +95,23 @@ func appendPath(b []byte, path string, spelt bool) []byte {
 		}
 	}
 	return b
+}
+
+// dots returns 1 for a segment that is ".", 2 for "..", however spelt, and 0 for others.
+func dots(segment []byte) int {
+	n := 0
+	for len(segment) > 0 && n < 3 {
+		switch {
+		case segment[0] == '.':
+			segment = segment[1:]
+		case len(segment) >= 3 && bytes.EqualFold(segment[:3], []byte("%2e")):
+			segment = segment[3:]
+		default:
+			return 0
+		}
+		n++
+	}
+	return n % 3
 }
 
 // dropSessionParams removes path parameters (";name=value") with a session from segment b[start:].
@@ -92,8 +135,9 @@ func dropSessionParams(b []byte, start int) []byte {
 	return b[:keptEnd]
 }
 
-// appendQuery appends "?" and the canonical query to b, or nothing if it becomes empty.
-func appendQuery(b []byte, query string) []byte {
+// appendQuery appends "?" and the query to b without parameters that hold a session or track a
+// visitor, or nothing if it becomes empty.
+func appendQuery(b []byte, query string, how spelling) []byte {
 	start := len(b)
 	separator := byte('?')
 	for param := range strings.SplitSeq(query, "&") {
@@ -104,6 +148,9 @@ func appendQuery(b []byte, query string) []byte {
 		if isSessionParam(name, value) || isTrackingParam(name) {
 			b = b[:paramStart]
 			continue
+		}
+		if how.query != inQuery {
+			b = appendEscaped(b[:paramStart+1], param, how.query)
 		}
 		separator = '&'
 	}

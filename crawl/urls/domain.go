@@ -34,28 +34,18 @@ func domainKey(host string) string {
 	}
 }
 
-// RegistrableDomain returns the registered part of a domain: the public suffix and one label more,
-// "example.co.uk" for "a.b.example.co.uk". IP addresses, single labels and public suffixes return
-// themselves.
-//
-// domain is treated as by [DomainOf] first. Errors are of type [*Error].
-func RegistrableDomain(domain string) (string, error) {
+// Registered returns the registered part of a domain: the public suffix and one label more,
+// "example.co.uk" for "a.b.example.co.uk". It returns IP addresses, single labels, public suffixes
+// and invalid domains themselves. domain is treated as by [DomainOf] first.
+func Registered(domain string) string {
 	key, err := DomainOf(domain)
 	if err != nil {
-		return "", err
+		return domain
 	}
-	return registrable(key), nil
+	return registrable(key)
 }
 
-// Registered is [RegistrableDomain] for a stored domain; it returns an invalid domain unchanged.
-func Registered(domain string) string {
-	if registered, err := RegistrableDomain(domain); err == nil {
-		return registered
-	}
-	return domain
-}
-
-// registrable is RegistrableDomain of a key.
+// registrable is [Registered] of a key.
 func registrable(key string) string {
 	if isAddress(key) {
 		return key
@@ -73,7 +63,7 @@ func isAddress(host string) bool {
 	return strings.Contains(host, ":") || last != "" && isDigit(last[0])
 }
 
-// RegisteredParent returns the registered domain above the URL's domain, see [RegistrableDomain];
+// RegisteredParent returns the registered domain above the URL's domain, see [Registered];
 // empty if the domain is registered itself.
 func (u URL) RegisteredParent() string {
 	key := u.Domain()

@@ -43,6 +43,13 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		requireCanonical(t, target)
+
+		spelt, err := urls.Spelt{URL: u}.Resolve(ref)
+		require.NoError(t, err)
+		require.Equal(t, target, spelt.URL)
+		again, err := urls.Parse(target.Origin() + spelt.RequestTarget())
+		require.NoError(t, err)
+		require.Equal(t, target, again, "%q is another page", spelt.RequestTarget())
 	})
 }
 
@@ -98,6 +105,9 @@ func compareWithWHATWG(t *testing.T, base, ref string, u urls.URL, err error) {
 			return // likewise: "-5" is 255.255.255.251
 		}
 		want, wantErr := urls.Parse(theirs.Href(true))
+		if errors.Is(wantErr, urls.ErrTooLong) {
+			return // with escaped octets
+		}
 		require.NoError(t, wantErr, "%q on %q", ref, base)
 		require.Equal(t, want, u, "%q on %q", ref, base)
 	case theirs.Scheme() != "http" && theirs.Scheme() != "https":
@@ -162,11 +172,8 @@ func FuzzDomainOf(f *testing.F) {
 		require.NoError(t, err, key)
 		require.Equal(t, key, again)
 
-		registrable, err := urls.RegistrableDomain(host)
-		require.NoError(t, err)
-		require.True(t, registrable == key || strings.HasSuffix(key, "."+registrable), "%q of %q", registrable, key)
-		twice, err := urls.RegistrableDomain(registrable)
-		require.NoError(t, err)
-		require.Equal(t, registrable, twice)
+		registered := urls.Registered(host)
+		require.True(t, registered == key || strings.HasSuffix(key, "."+registered), "%q of %q", registered, key)
+		require.Equal(t, registered, urls.Registered(registered))
 	})
 }

@@ -36,7 +36,7 @@ func ReadName(raw string) (Name, error) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Is6() {
 		text = "[" + text + "]"
 	}
-	u, reason := parseAbsolute("https://"+text, false)
+	u, reason := newURL(parseAbsolute("https://" + text))
 	if reason != nil {
 		return Name{Schemeless: true}, refuse(raw, reason)
 	}

@@ -117,7 +117,7 @@ type URL struct {
 //
 //workflowcheck:ignore
 func Parse(raw string) (URL, error) {
-	u, reason := parseAbsolute(clean(raw), false)
+	u, reason := newURL(parseAbsolute(clean(raw)))
 	if reason != nil {
 		return URL{}, refuse(raw, reason)
 	}
@@ -146,21 +146,11 @@ func parseAll(raw []string, parse func(string) (URL, error), expected string) ([
 // Resolve returns the URL of ref, absolute or relative, on a page of the URL u (or of the base URL
 // u). Errors are of type [*Error]. On the zero value it is Parse.
 func (u URL) Resolve(ref string) (URL, error) {
-	target, reason := u.resolve(clean(ref), false)
+	target, reason := newURL(u.resolve(clean(ref), u.RequestTarget()))
 	if reason != nil {
 		return URL{}, refuse(ref, reason)
 	}
 	return target, nil
-}
-
-// SpeltTarget returns the RequestTarget of Resolve(ref) in the spelling of ref, as browsers do:
-// percent-encodings stay as they are, and all parameters are kept.
-func (u URL) SpeltTarget(ref string) (string, error) {
-	target, reason := u.resolve(clean(ref), true)
-	if reason != nil {
-		return "", refuse(ref, reason)
-	}
-	return target.RequestTarget(), nil
 }
 
 // String returns the canonical form.

@@ -9,6 +9,7 @@ import (
 	"github.com/dunglas/httpsfv"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 // ContentSignals holds the preferences of contentsignals.org and of the IETF's working group
@@ -134,7 +135,7 @@ func (d *directives) read(list string) {
 			words = ""
 			switch name {
 			case "unavailable_after":
-				if crawl.IsWeekday(value) && more { // "Friday, 25-Jun-10 15:00:00 UTC"
+				if _, isDay := settings.ParseWeekday(value); isDay && more { // "Friday, 25-Jun-10 15:00:00 UTC"
 					value, rest, more = strings.Cut(rest, ",")
 				}
 				if d.source.IsSet() {

@@ -7,11 +7,14 @@ package dbsqlc
 
 import (
 	"context"
-	"time"
 )
 
 const checkBudgets = `-- name: CheckBudgets :many
-SELECT r.id, r.name, r.pages_started, r.bytes, x.pages::bigint AS pages, x.read::bigint AS read
+SELECT
+    ''::text AS domain, r.id,
+    concat(
+        r.name, ': stored ', r.pages_started, ' pages', ' and ' || r.bytes || ' bytes', ', counted ', x.pages, ' and ', x.read
+    )::text AS description
 FROM crawl_runs AS r
 CROSS JOIN LATERAL (
     SELECT coalesce(sum(rd.pages_started), 0) AS pages, coalesce(sum(rd.bytes), 0) AS read FROM run_domains AS rd WHERE rd.run_id = r.id
@@ -21,12 +24,9 @@ ORDER BY r.id
 `
 
 type CheckBudgetsRow struct {
-	ID           int64
-	Name         string
-	PagesStarted int64
-	Bytes        *int64
-	Pages        int64
-	Read         int64
+	Domain      string
+	ID          int64
+	Description string
 }
 
 // Finds runs whose budgets differ from the sums of their domains.
@@ -39,51 +39,7 @@ func (q *Queries) CheckBudgets(ctx context.Context) ([]CheckBudgetsRow, error) {
 	var items []CheckBudgetsRow
 	for rows.Next() {
 		var i CheckBudgetsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Name,
-			&i.PagesStarted,
-			&i.Bytes,
-			&i.Pages,
-			&i.Read,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const checkDomains = `-- name: CheckDomains :many
-
-SELECT d.id, d.domain FROM domains AS d WHERE d.id > $1::bigint ORDER BY d.id LIMIT $2
-`
-
-type CheckDomainsParams struct {
-	After int64
-	Max   int32
-}
-
-type CheckDomainsRow struct {
-	ID     int64
-	Domain string
-}
-
-// Compare rows for mosey doctor, in steps. Check queries change nothing. Repair queries recompute
-// derived values.
-func (q *Queries) CheckDomains(ctx context.Context, arg CheckDomainsParams) ([]CheckDomainsRow, error) {
-	rows, err := q.db.Query(ctx, checkDomains, arg.After, arg.Max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CheckDomainsRow
-	for rows.Next() {
-		var i CheckDomainsRow
-		if err := rows.Scan(&i.ID, &i.Domain); err != nil {
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -95,7 +51,10 @@ func (q *Queries) CheckDomains(ctx context.Context, arg CheckDomainsParams) ([]C
 }
 
 const checkDue = `-- name: CheckDue :many
-SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.stored::text, 'never')::text AS stored, x.due::text AS due
+
+SELECT
+    x.domain::text AS domain, x.run_id::bigint AS id,
+    ('due at ' || x.due::text || ', stored as ' || coalesce(x.stored::text, 'never'))::text AS description
 FROM (
     SELECT rd.run_id, rd.domain, rd.next_due_at AS stored, u.due_at AS due
     FROM unnest(domains_due($1::text [], true)) AS u (run_id, domain, due_at)
@@ -105,12 +64,13 @@ FROM (
 `
 
 type CheckDueRow struct {
-	RunID  int64
-	Domain string
-	Stored string
-	Due    string
+	Domain      string
+	ID          int64
+	Description string
 }
 
+// Compare rows for mosey doctor, in steps. Check queries change nothing, and most return the fields
+// of a db.Discrepancy. Repair queries recompute derived values.
 // Finds domains that are due earlier for a run than their rows state.
 func (q *Queries) CheckDue(ctx context.Context, domains []string) ([]CheckDueRow, error) {
 	rows, err := q.db.Query(ctx, checkDue, domains)
@@ -121,12 +81,7 @@ func (q *Queries) CheckDue(ctx context.Context, domains []string) ([]CheckDueRow
 	var items []CheckDueRow
 	for rows.Next() {
 		var i CheckDueRow
-		if err := rows.Scan(
-			&i.RunID,
-			&i.Domain,
-			&i.Stored,
-			&i.Due,
-		); err != nil {
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -138,28 +93,34 @@ func (q *Queries) CheckDue(ctx context.Context, domains []string) ([]CheckDueRow
 }
 
 const checkEnded = `-- name: CheckEnded :many
-SELECT r.name FROM crawl_runs AS r
+SELECT ''::text AS domain, 0::bigint AS id, r.name AS description FROM crawl_runs AS r
 WHERE
     r.status = 'done' AND r.spent_budget = '' AND coalesce((r.settings ->> 'max_pages')::bigint NOT BETWEEN 0 AND r.pages_started, true)
     AND EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at <= now())
 ORDER BY r.id
 `
 
+type CheckEndedRow struct {
+	Domain      string
+	ID          int64
+	Description string
+}
+
 // Finds ended runs within their budgets in which a domain has become due since. It was deferred or
 // forbidden at the end.
-func (q *Queries) CheckEnded(ctx context.Context) ([]string, error) {
+func (q *Queries) CheckEnded(ctx context.Context) ([]CheckEndedRow, error) {
 	rows, err := q.db.Query(ctx, checkEnded)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []CheckEndedRow
 	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
+		var i CheckEndedRow
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
-		items = append(items, name)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -168,7 +129,7 @@ func (q *Queries) CheckEnded(ctx context.Context) ([]string, error) {
 }
 
 const checkKeywords = `-- name: CheckKeywords :many
-SELECT p.id, p.url FROM pages AS p
+SELECT ''::text AS domain, p.id, p.url AS description FROM pages AS p
 WHERE
     p.id > $1::bigint AND p.id <= $2::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
     AND p.extractor = $3::smallint AND NOT p.noindex AND p.usage IS NULL AND p.content_hash IS NOT NULL
@@ -183,8 +144,9 @@ type CheckKeywordsParams struct {
 }
 
 type CheckKeywordsRow struct {
-	ID  int64
-	Url string
+	Domain      string
+	ID          int64
+	Description string
 }
 
 // Finds pages without terms that an extractor has read and that a search may find. A page that
@@ -198,7 +160,7 @@ func (q *Queries) CheckKeywords(ctx context.Context, arg CheckKeywordsParams) ([
 	var items []CheckKeywordsRow
 	for rows.Next() {
 		var i CheckKeywordsRow
-		if err := rows.Scan(&i.ID, &i.Url); err != nil {
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -239,7 +201,9 @@ func (q *Queries) CheckMoved(ctx context.Context) (int64, error) {
 }
 
 const checkOpen = `-- name: CheckOpen :many
-SELECT c.id, c.domain, c.url, coalesce(c.locked_at, now())::timestamptz AS since
+SELECT
+    c.domain, c.id,
+    (c.url || ' since ' || to_char(c.locked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))::text AS description
 FROM page_crawls AS c
 LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || c.domain AND s.holder = 'crawl:' || c.id
 LEFT JOIN domains AS d ON d.domain = c.domain AND d.claimed_by IS NOT NULL
@@ -250,10 +214,9 @@ ORDER BY c.domain, c.id
 `
 
 type CheckOpenRow struct {
-	ID     int64
-	Domain string
-	Url    string
-	Since  time.Time
+	Domain      string
+	ID          int64
+	Description string
 }
 
 // Finds attempts in flight without the slot of their domain, or with a lease that ended long ago
@@ -267,12 +230,7 @@ func (q *Queries) CheckOpen(ctx context.Context, domains []string) ([]CheckOpenR
 	var items []CheckOpenRow
 	for rows.Next() {
 		var i CheckOpenRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Domain,
-			&i.Url,
-			&i.Since,
-		); err != nil {
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -284,7 +242,7 @@ func (q *Queries) CheckOpen(ctx context.Context, domains []string) ([]CheckOpenR
 }
 
 const checkReferences = `-- name: CheckReferences :many
-SELECT c.id, c.url FROM page_crawls AS c
+SELECT ''::text AS domain, c.id, c.url AS description FROM page_crawls AS c
 WHERE
     c.id > $1::bigint AND c.id <= $2::bigint AND (
         NOT EXISTS (SELECT 1 FROM pages AS p WHERE p.id = c.page_id)
@@ -299,8 +257,9 @@ type CheckReferencesParams struct {
 }
 
 type CheckReferencesRow struct {
-	ID  int64
-	Url string
+	Domain      string
+	ID          int64
+	Description string
 }
 
 // Finds attempts whose page or run is missing. Nothing makes such rows.
@@ -313,7 +272,7 @@ func (q *Queries) CheckReferences(ctx context.Context, arg CheckReferencesParams
 	var items []CheckReferencesRow
 	for rows.Next() {
 		var i CheckReferencesRow
-		if err := rows.Scan(&i.ID, &i.Url); err != nil {
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -325,7 +284,7 @@ func (q *Queries) CheckReferences(ctx context.Context, arg CheckReferencesParams
 }
 
 const checkRevisits = `-- name: CheckRevisits :many
-SELECT p.id, p.domain, p.url FROM revisits AS v
+SELECT p.domain, p.id, p.url AS description FROM revisits AS v
 INNER JOIN pages AS p ON v.page_id = p.id INNER JOIN crawl_runs AS r ON v.run_id = r.id
 WHERE
     v.page_id > $1::bigint AND v.page_id <= $2::bigint AND v.due_at IS NULL
@@ -343,9 +302,9 @@ type CheckRevisitsParams struct {
 }
 
 type CheckRevisitsRow struct {
-	ID     int64
-	Domain string
-	Url    string
+	Domain      string
+	ID          int64
+	Description string
 }
 
 // Finds pages to visit again that have neither a time for the next visit nor a pending visit.
@@ -358,7 +317,7 @@ func (q *Queries) CheckRevisits(ctx context.Context, arg CheckRevisitsParams) ([
 	var items []CheckRevisitsRow
 	for rows.Next() {
 		var i CheckRevisitsRow
-		if err := rows.Scan(&i.ID, &i.Domain, &i.Url); err != nil {
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -370,15 +329,16 @@ func (q *Queries) CheckRevisits(ctx context.Context, arg CheckRevisitsParams) ([
 }
 
 const checkTotals = `-- name: CheckTotals :many
-SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS stored, r.rows::text AS counted FROM run_totals($1::text []) AS r
+SELECT
+    r.domain::text AS domain, r.run_id::bigint AS id, ('noted ' || r.totals::text || ', counted ' || r.rows::text)::text AS description
+FROM run_totals($1::text []) AS r
 WHERE r.totals <> r.rows
 `
 
 type CheckTotalsRow struct {
-	RunID   int64
-	Domain  string
-	Stored  string
-	Counted string
+	Domain      string
+	ID          int64
+	Description string
 }
 
 // Finds domains whose totals in a run differ from the sums of their rows, as totals_add counts
@@ -392,12 +352,7 @@ func (q *Queries) CheckTotals(ctx context.Context, domains []string) ([]CheckTot
 	var items []CheckTotalsRow
 	for rows.Next() {
 		var i CheckTotalsRow
-		if err := rows.Scan(
-			&i.RunID,
-			&i.Domain,
-			&i.Stored,
-			&i.Counted,
-		); err != nil {
+		if err := rows.Scan(&i.Domain, &i.ID, &i.Description); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -17,29 +17,29 @@ BEGIN
         SELECT array_agg((a.page_id, a.run_id, a.domain, a.doc ? 'redirect', a.doc -> 'follow',
             jsonb_array_length(a.doc -> 'links') - l.place, y.id, y.id IS NULL, l.url, l.domain, l.origin,
             coalesce(l.kind, 'page'), l.patterns, coalesce(l.nofollow, false), l.trap, l.trap_evidence, l.anchor,
-            l.rel, coalesce(l.priority, sitemap_priority(l.kind, a.doc -> 'follow', l.place)))::found_link)
+            l.rel, coalesce(l.priority, sitemap_priority(l.kind, a.doc -> 'follow', l.place)), l.request_target)::found_link)
         INTO v_links
         FROM unnest(v) a CROSS JOIN LATERAL ROWS FROM (
             jsonb_to_recordset(a.doc -> 'links') AS (
                 url text, domain text, origin text, kind text, patterns text[], nofollow boolean, trap text, trap_evidence text,
-                anchor text, rel smallint, priority smallint
+                anchor text, rel smallint, priority smallint, request_target text
             )
         ) WITH ORDINALITY
-            AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, anchor, rel, priority, place)
+            AS l (url, domain, origin, kind, patterns, nofollow, trap, trap_evidence, anchor, rel, priority, request_target, place)
         LEFT JOIN LATERAL (
             SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url LIMIT 1
         ) y ON true;
         IF EXISTS (SELECT 1 FROM unnest(v_links) l WHERE l.is_new) THEN
             -- sorted, so that two transactions that find the same pages do not deadlock
-            INSERT INTO pages (url, domain, origin, kind, patterns)
-            SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, l.kind, l.patterns
+            INSERT INTO pages (url, domain, origin, kind, patterns, request_target)
+            SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, l.kind, l.patterns, l.request_target
             FROM unnest(v_links) l WHERE l.is_new ORDER BY l.domain, l.url
             ON CONFLICT (domain, url) DO NOTHING;
             v_links := ARRAY(
                 SELECT (l.from_id, l.run_id, l.claimed_domain, l.redirect, l.follow, l.after,
                     coalesce(l.id, (SELECT x.id FROM pages x WHERE x.domain = l.domain AND x.url = l.url)),
                     l.is_new, l.url, l.domain, l.origin, l.kind, l.patterns, l.nofollow, l.trap, l.trap_evidence, l.anchor,
-                    l.rel, l.priority)::found_link
+                    l.rel, l.priority, l.request_target)::found_link
                 FROM unnest(v_links) l
             );
         END IF;

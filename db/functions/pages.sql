@@ -1,9 +1,9 @@
 -- Stores found pages, sorted against deadlocks, and returns their ids in order. URLs may repeat.
 CREATE OR REPLACE FUNCTION pages_add(p_pages jsonb) RETURNS bigint[] LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO pages (url, domain, origin, kind, patterns)
-    SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, coalesce(l.kind, 'page'), l.patterns
-    FROM jsonb_to_recordset(p_pages) AS l (url text, domain text, origin text, kind text, patterns text[])
+    INSERT INTO pages (url, domain, origin, kind, patterns, request_target)
+    SELECT DISTINCT ON (l.domain, l.url) l.url, l.domain, l.origin, coalesce(l.kind, 'page'), l.patterns, l.request_target
+    FROM jsonb_to_recordset(p_pages) AS l (url text, domain text, origin text, kind text, patterns text[], request_target text)
     WHERE (SELECT p.id FROM pages p WHERE p.domain = l.domain AND p.url = l.url) IS NULL
     ORDER BY l.domain, l.url ON CONFLICT (domain, url) DO NOTHING;
     RETURN (

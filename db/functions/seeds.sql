@@ -6,19 +6,21 @@ CREATE OR REPLACE FUNCTION seeds_add(p_run_id bigint, p_source text, p_seeds jso
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
     v seed[] := ARRAY(
-        SELECT (x.url, x.domain, x.registered_domain, x.origin, coalesce(x.kind, 'page'), x.patterns, x.rank, coalesce(x.schemeless, false), row_number() OVER ())::seed
-        FROM jsonb_to_recordset(p_seeds)
-            AS x (url text, domain text, registered_domain text, origin text, kind text, patterns text[], rank integer, schemeless boolean)
+        SELECT (x.url, x.domain, x.registered_domain, x.origin, coalesce(x.kind, 'page'), x.patterns, x.rank, coalesce(x.schemeless, false), row_number() OVER (),
+            x.request_target)::seed
+        FROM jsonb_to_recordset(p_seeds) AS x (
+            url text, domain text, registered_domain text, origin text, kind text, patterns text[], rank integer, schemeless boolean,
+            request_target text
+        )
     );
     v_new text[];
     v_fresh seed[];
 BEGIN
-    listed := 0;
+    listed := cardinality(v);
     IF EXISTS (SELECT 1 FROM list_entries) THEN
-        listed := cardinality(v);
         v := ARRAY(SELECT s FROM unnest(v) s WHERE domain_listed_by(s.domain) IS NULL);
-        listed := listed - cardinality(v);
     END IF;
+    listed := listed - cardinality(v);
     PERFORM registered_add(array_agg(s.domain), array_agg(s.registered)) FROM unnest(v) s WHERE s.registered IS NOT NULL;
     WITH d AS (
         INSERT INTO domains (domain, source, seed_rank, schemeless, priority_score, priority_computed_at)
@@ -34,8 +36,9 @@ BEGIN
         SELECT s FROM unnest(v) s LEFT JOIN unnest(v_new) f (domain) ON f.domain = s.domain WHERE f.domain IS NULL ORDER BY s.n
     );
     -- other transactions do not know the new domains, and nothing was decided about them
-    INSERT INTO pages (url, domain, origin, kind, patterns)
-    SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns FROM unnest(v_fresh) s ORDER BY s.domain, s.url
+    INSERT INTO pages (url, domain, origin, kind, patterns, request_target)
+    SELECT DISTINCT ON (s.domain, s.url) s.url, s.domain, s.origin, s.kind, s.patterns, s.request_target
+    FROM unnest(v_fresh) s ORDER BY s.domain, s.url, s.n
     ON CONFLICT (domain, url) DO NOTHING;
     INSERT INTO run_domains (run_id, domain, registered, seed, next_due_at, priority)
     -- the values that due_update would compute
@@ -64,11 +67,7 @@ $$;
 -- Stores the seeds of domains that were known before.
 CREATE OR REPLACE FUNCTION seeds_add_known(p_run_id bigint, p_source text, v seed[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
-    ids CONSTANT bigint[] := pages_add((
-        SELECT jsonb_agg(jsonb_build_object(
-            'url', o.url, 'domain', o.domain, 'origin', o.origin, 'kind', o.kind, 'patterns', o.patterns
-        ) ORDER BY o.n) FROM unnest(v) WITH ORDINALITY AS o (url, domain, registered, origin, kind, patterns, rank, schemeless, place, n)
-    ));
+    ids CONSTANT bigint[] := pages_add((SELECT jsonb_agg(to_jsonb(s) ORDER BY s.n) FROM unnest(v) s));
     domains_seeded CONSTANT text[] := ARRAY(SELECT DISTINCT s.domain AS d FROM unnest(v) s ORDER BY d);
     added integer;
     v_requeued text[];

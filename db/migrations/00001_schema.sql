@@ -195,7 +195,7 @@ CREATE TABLE list_entries (
 -- workers cache all networks
 CREATE INDEX list_entries_networks ON list_entries (list) WHERE kind = 'network';
 
--- The registered domains of domains (urls.RegistrableDomain), except registered domains
+-- The registered domains of domains (urls.Registered), except registered domains
 -- themselves: the public suffix list is compiled into the worker.
 CREATE TABLE registered_domains (
     domain text PRIMARY KEY,
@@ -292,7 +292,7 @@ CREATE TABLE run_registered_domains (
 CREATE TABLE pages (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     url text NOT NULL,
-    -- another spelling of the URL's request target, which the site prefers; null means the URL's
+    -- the request target as its first link, or a redirect, spells it; null means the URL's own
     request_target text,
     domain text NOT NULL,
     origin text NOT NULL,
@@ -853,7 +853,8 @@ CREATE TYPE seed AS (
     patterns text [],
     rank integer,
     schemeless boolean,
-    n bigint
+    n bigint,
+    request_target text
 );
 
 -- For the nth domain of a list: a run, and its first crawl in line.
@@ -982,7 +983,9 @@ CREATE TYPE found_link AS (
     anchor text,
     rel smallint,
     -- of its crawl; null means by its depth
-    priority smallint
+    priority smallint,
+    -- null means the URL's own
+    request_target text
 );
 
 -- A page to add to a run, as follow (crawl.Follow) states. claimed_domain is the domain that the

@@ -1,12 +1,11 @@
--- Compare rows for mosey doctor, in steps. Check queries change nothing. Repair queries recompute
--- derived values.
-
--- name: CheckDomains :many
-SELECT d.id, d.domain FROM domains AS d WHERE d.id > @after::bigint ORDER BY d.id LIMIT @max;
+-- Compare rows for mosey doctor, in steps. Check queries change nothing, and most return the fields
+-- of a db.Discrepancy. Repair queries recompute derived values.
 
 -- Finds domains that are due earlier for a run than their rows state.
 -- name: CheckDue :many
-SELECT x.run_id::bigint AS run_id, x.domain::text AS domain, coalesce(x.stored::text, 'never')::text AS stored, x.due::text AS due
+SELECT
+    x.domain::text AS domain, x.run_id::bigint AS id,
+    ('due at ' || x.due::text || ', stored as ' || coalesce(x.stored::text, 'never'))::text AS description
 FROM (
     SELECT rd.run_id, rd.domain, rd.next_due_at AS stored, u.due_at AS due
     FROM unnest(domains_due(@domains::text [], true)) AS u (run_id, domain, due_at)
@@ -20,12 +19,14 @@ SELECT due_update(@domains::text []);
 -- Finds domains whose totals in a run differ from the sums of their rows, as totals_add counts
 -- them.
 -- name: CheckTotals :many
-SELECT r.run_id::bigint AS run_id, r.domain::text AS domain, r.totals::text AS stored, r.rows::text AS counted FROM run_totals(@domains::text []) AS r
+SELECT
+    r.domain::text AS domain, r.run_id::bigint AS id, ('noted ' || r.totals::text || ', counted ' || r.rows::text)::text AS description
+FROM run_totals(@domains::text []) AS r
 WHERE r.totals <> r.rows;
 
 -- Finds pages to visit again that have neither a time for the next visit nor a pending visit.
 -- name: CheckRevisits :many
-SELECT p.id, p.domain, p.url FROM revisits AS v
+SELECT p.domain, p.id, p.url AS description FROM revisits AS v
 INNER JOIN pages AS p ON v.page_id = p.id INNER JOIN crawl_runs AS r ON v.run_id = r.id
 WHERE
     v.page_id > @after::bigint AND v.page_id <= @up_to_id::bigint AND v.due_at IS NULL
@@ -59,7 +60,11 @@ WHERE rd.domain = @domain::text AND rd.run_id = t.run_id AND t.totals <> t.rows;
 
 -- Finds runs whose budgets differ from the sums of their domains.
 -- name: CheckBudgets :many
-SELECT r.id, r.name, r.pages_started, r.bytes, x.pages::bigint AS pages, x.read::bigint AS read
+SELECT
+    ''::text AS domain, r.id,
+    concat(
+        r.name, ': stored ', r.pages_started, ' pages', ' and ' || r.bytes || ' bytes', ', counted ', x.pages, ' and ', x.read
+    )::text AS description
 FROM crawl_runs AS r
 CROSS JOIN LATERAL (
     SELECT coalesce(sum(rd.pages_started), 0) AS pages, coalesce(sum(rd.bytes), 0) AS read FROM run_domains AS rd WHERE rd.run_id = r.id
@@ -82,7 +87,9 @@ WHERE r.id = @id::bigint;
 -- Finds attempts in flight without the slot of their domain, or with a lease that ended long ago
 -- on a domain that no workflow serves.
 -- name: CheckOpen :many
-SELECT c.id, c.domain, c.url, coalesce(c.locked_at, now())::timestamptz AS since
+SELECT
+    c.domain, c.id,
+    (c.url || ' since ' || to_char(c.locked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))::text AS description
 FROM page_crawls AS c
 LEFT JOIN politeness_slots AS s ON s.key = 'domain:' || c.domain AND s.holder = 'crawl:' || c.id
 LEFT JOIN domains AS d ON d.domain = c.domain AND d.claimed_by IS NOT NULL
@@ -105,7 +112,7 @@ UPDATE politeness_slots SET holder = NULL WHERE key = 'domain:' || @domain::text
 -- Finds pages without terms that an extractor has read and that a search may find. A page that
 -- redirects has no content and is never indexed.
 -- name: CheckKeywords :many
-SELECT p.id, p.url FROM pages AS p
+SELECT ''::text AS domain, p.id, p.url AS description FROM pages AS p
 WHERE
     p.id > @after::bigint AND p.id <= @up_to_id::bigint AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
     AND p.extractor = @extractor::smallint AND NOT p.noindex AND p.usage IS NULL AND p.content_hash IS NOT NULL
@@ -125,7 +132,7 @@ SELECT
 
 -- Finds attempts whose page or run is missing. Nothing makes such rows.
 -- name: CheckReferences :many
-SELECT c.id, c.url FROM page_crawls AS c
+SELECT ''::text AS domain, c.id, c.url AS description FROM page_crawls AS c
 WHERE
     c.id > @after::bigint AND c.id <= @up_to_id::bigint AND (
         NOT EXISTS (SELECT 1 FROM pages AS p WHERE p.id = c.page_id)
@@ -136,7 +143,7 @@ ORDER BY c.id;
 -- Finds ended runs within their budgets in which a domain has become due since. It was deferred or
 -- forbidden at the end.
 -- name: CheckEnded :many
-SELECT r.name FROM crawl_runs AS r
+SELECT ''::text AS domain, 0::bigint AS id, r.name AS description FROM crawl_runs AS r
 WHERE
     r.status = 'done' AND r.spent_budget = '' AND coalesce((r.settings ->> 'max_pages')::bigint NOT BETWEEN 0 AND r.pages_started, true)
     AND EXISTS (SELECT 1 FROM run_domains AS rd WHERE rd.run_id = r.id AND rd.next_due_at <= now())

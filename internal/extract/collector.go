@@ -276,17 +276,17 @@ func (c *collector) anchor(ref reference) string {
 func firstValid(base documentBase, hrefs []string) urls.URL {
 	for _, href := range hrefs {
 		if u, err := base.Resolve(href); err == nil && href != "" {
-			return u
+			return u.URL
 		}
 	}
 	return urls.URL{}
 }
 
 // page resolves the collected references against the page's URL.
-func (c *collector) page(pageURL urls.URL) Page {
-	base := documentBase{pageURL, c.limits.Charset}
+func (c *collector) page(own urls.Spelt) Page {
+	pageURL, base := own.URL, documentBase{own, c.limits.Charset}
 	if u, err := base.Resolve(c.base); err == nil && c.base != "" {
-		base.URL = u
+		base.Spelt = u
 	}
 	page := c.textPage()
 	page.Language, page.Metas, page.LinksDropped = c.language, c.metas, c.refsDropped
@@ -301,7 +301,8 @@ func (c *collector) page(pageURL urls.URL) Page {
 		c.images.addTo(&page, base, pageURL)
 	}
 	for _, ref := range c.refs {
-		u, err := base.Resolve(ref.href)
+		to, err := base.Resolve(ref.href)
+		u := to.URL
 		if err != nil || u == pageURL && ref.rel.InHead() {
 			continue // it is invalid, or the page's own
 		}
@@ -321,7 +322,7 @@ func (c *collector) page(pageURL urls.URL) Page {
 			page.Links = make([]Link, 0, min(len(c.refs), c.limits.MaxLinks))
 		}
 		c.linkIndex[u.String()] = len(page.Links)
-		page.Links = append(page.Links, Link{URL: u, NoFollow: ref.noFollow, Rel: ref.rel, Anchor: c.anchor(ref)})
+		page.Links = append(page.Links, Link{URL: u, Target: to.Target, NoFollow: ref.noFollow, Rel: ref.rel, Anchor: c.anchor(ref)})
 	}
 	return page
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -224,13 +223,16 @@ func (d *descriptions) signals(s *crawl.Signals, c *collector) {
 	s.Published, s.Modified = cmp.Or(d.published[:]...), cmp.Or(d.modified[:]...)
 }
 
-// validFeeds returns the first distinct references that resolve, at most [crawl.FeedsMax].
+// validFeeds returns the addresses of the first distinct references that resolve, at most
+// [crawl.FeedsMax].
 func validFeeds(base documentBase, hrefs []string) []string {
 	var feeds []string
+	seen := map[urls.URL]bool{}
 	for _, href := range hrefs {
 		u, err := base.Resolve(href)
-		if err == nil && len(feeds) < crawl.FeedsMax && !slices.Contains(feeds, u.String()) {
-			feeds = append(feeds, u.String())
+		if err == nil && len(feeds) < crawl.FeedsMax && !seen[u.URL] {
+			seen[u.URL] = true
+			feeds = append(feeds, u.Address())
 		}
 	}
 	return feeds
@@ -245,7 +247,7 @@ func (c *collector) declaredLanguages(base documentBase, page urls.URL) []string
 	list = append(list, c.declared...)
 	for _, a := range c.alternates {
 		if lang := cleanLanguage(a.lang); lang != "" && !strings.EqualFold(lang, "x-default") {
-			if u, err := base.Resolve(a.href); err == nil && u == page {
+			if u, err := base.Resolve(a.href); err == nil && u.URL == page {
 				list = append(list, lang)
 			}
 		}

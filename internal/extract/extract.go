@@ -134,6 +134,9 @@ type Meta struct {
 type Link struct {
 	URL urls.URL
 
+	// Target is as in [urls.Spelt], in the spelling of the first occurrence.
+	Target string `json:"target,omitempty"`
+
 	// NoFollow is set if every occurrence of the link is marked rel=nofollow.
 	NoFollow bool
 
@@ -148,8 +151,8 @@ type Link struct {
 
 // HTML extracts from a page's body in UTF-8. base is the URL of the page. It accepts any body, and
 // returns an error if base is the zero value.
-func HTML(body []byte, base urls.URL, limits Limits) (Page, error) {
-	if base == (urls.URL{}) {
+func HTML(body []byte, base urls.Spelt, limits Limits) (Page, error) {
+	if base == (urls.Spelt{}) {
 		return Page{}, errNoBase
 	}
 	limits = limits.WithDefaults()

@@ -24,7 +24,7 @@ func mustURL(tb testing.TB, raw string) urls.URL {
 
 func mustHTML(tb testing.TB, body string, limits extract.Limits) extract.Page {
 	tb.Helper()
-	page, err := extract.HTML([]byte(body), mustURL(tb, pageURL), limits)
+	page, err := extract.HTML([]byte(body), urls.Spelt{URL: mustURL(tb, pageURL)}, limits)
 	require.NoError(tb, err)
 	return page
 }
@@ -354,7 +354,7 @@ func TestHTMLMetas(t *testing.T) {
 
 func TestHTMLRefusesToResolveAgainstNothing(t *testing.T) {
 	t.Parallel()
-	_, err := extract.HTML([]byte("<a href=a>"), urls.URL{}, extract.Limits{})
+	_, err := extract.HTML([]byte("<a href=a>"), urls.Spelt{}, extract.Limits{})
 	require.ErrorContains(t, err, "zero value")
 }
 
@@ -407,7 +407,7 @@ func FuzzHTML(f *testing.F) {
 		f.Add([]byte(s), true)
 		f.Add([]byte(s), false)
 	}
-	base := mustURL(f, pageURL)
+	base := urls.Spelt{URL: mustURL(f, pageURL)}
 	f.Fuzz(func(t *testing.T, body []byte, dom bool) {
 		limits := extract.Limits{MaxLinks: 8, MaxTextBytes: 16, MaxTitleBytes: 32}
 		if !dom {

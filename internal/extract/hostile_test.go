@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
@@ -108,7 +109,7 @@ func BenchmarkHTML(b *testing.B) {
 		{"HostileLinks", []byte(hostile["10 MB of links"]), extract.Limits{}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			base := mustURL(b, pageURL)
+			base := urls.Spelt{URL: mustURL(b, pageURL)}
 			b.SetBytes(int64(len(bench.body)))
 			b.ReportAllocs()
 			for b.Loop() {

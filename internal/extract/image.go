@@ -25,6 +25,9 @@ type Image struct {
 	// URL is the URL to fetch. The package comment describes the choice.
 	URL urls.URL
 
+	// Target is as in [urls.Spelt].
+	Target string
+
 	// Variants are up to MaxImageVariants other URLs of the image, the preferred first.
 	Variants []urls.URL
 
@@ -75,9 +78,10 @@ func (c *imageCollector) addTo(page *Page, base documentBase, pageURL urls.URL) 
 }
 
 func (x *imageIndex) add(found foundImage, base documentBase, pageURL urls.URL) {
-	image := Image{Alt: found.alt, Caption: found.caption, Width: found.width, Height: found.height}
+	image := found.Image
 	for _, c := range found.list {
-		u, err := base.Resolve(c.ref)
+		to, err := base.Resolve(c.ref)
+		u := to.URL
 		switch {
 		case errors.Is(err, urls.ErrScheme):
 		case err != nil:
@@ -87,7 +91,7 @@ func (x *imageIndex) add(found foundImage, base documentBase, pageURL urls.URL) 
 			x.svg[u.String()] = true
 			return
 		case image.URL == (urls.URL{}):
-			image.URL, image.Discovery = u, c.by
+			image.URL, image.Target, image.Discovery = u, to.Target, c.by
 		case u == image.URL:
 			image.Discovery = stronger(image.Discovery, c.by)
 		default:
@@ -196,14 +200,14 @@ func (c *imageCollector) metaImage(m *metaImage, property, content string, by cr
 	}
 	switch property {
 	case ":alt":
-		setFirst(&c.list[m.at].alt, c.clean(content))
+		setFirst(&c.list[m.at].Alt, c.clean(content))
 	case ":width":
-		if c.list[m.at].width == 0 {
-			c.list[m.at].width = dimension(content)
+		if c.list[m.at].Width == 0 {
+			c.list[m.at].Width = dimension(content)
 		}
 	case ":height":
-		if c.list[m.at].height == 0 {
-			c.list[m.at].height = dimension(content)
+		if c.list[m.at].Height == 0 {
+			c.list[m.at].Height = dimension(content)
 		}
 	}
 }
@@ -230,16 +234,14 @@ func (c *imageCollector) metaURL(m *metaImage, property, content string, by craw
 
 // link records an image for the page or the site's icon from a link element.
 func (c *imageCollector) link(attrs attributes) {
-	var g group
-	found := foundImage{}
+	var found foundImage
 	switch {
 	case hasToken(attrs.get("rel"), "icon", "apple-touch-icon", "apple-touch-icon-precomposed"):
 		format := formatOf(attrs.get("type"), attrs.get("href"))
-		g.add(attrs.get("href"), candidate{by: crawl.DiscoveryIcon, density: 1, format: format})
-		found.width, found.height = largestSize(attrs.get("sizes"))
+		found.add(attrs.get("href"), candidate{by: crawl.DiscoveryIcon, density: 1, format: format})
+		found.Width, found.Height = largestSize(attrs.get("sizes"))
 	case hasToken(attrs.get("rel"), "image_src"):
-		g.add(attrs.get("href"), candidate{by: crawl.DiscoveryImageSrc, density: 1})
+		found.add(attrs.get("href"), candidate{by: crawl.DiscoveryImageSrc, density: 1})
 	}
-	found.group = g
 	c.add(found)
 }

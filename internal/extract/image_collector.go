@@ -21,11 +21,11 @@ const (
 	maxFigureImages = 64
 )
 
-// foundImage is the image of one element. Its preferred URL comes first.
+// foundImage is the image of one element. Its URLs are in group, the preferred first. Image has no
+// URLs yet.
 type foundImage struct {
 	group
-	alt, caption  string
-	width, height int
+	Image
 }
 
 // imageCollector gathers a page's images from its start tags, end tags and text in document order.
@@ -117,9 +117,10 @@ func (c *imageCollector) text(text string) {
 // img records an img element. If sizes are undeclared, the browser's preference comes first, and
 // URLs from scripts precede the URLs that they replace.
 func (c *imageCollector) img(attrs attributes, more *imageAttributes) {
-	found := foundImage{alt: c.clean(attrs.get("alt"))}
-	found.width, found.height = dimension(attrs.get("width")), dimension(attrs.get("height"))
-	found.group, c.picture = c.picture, group{}
+	found := foundImage{group: c.picture}
+	c.picture = group{}
+	found.Alt = c.clean(attrs.get("alt"))
+	found.Width, found.Height = dimension(attrs.get("width")), dimension(attrs.get("height"))
 	const doubleDensity = 2
 	for _, set := range more.lazySets {
 		found.addSet(set, candidate{by: crawl.DiscoveryLazy})
@@ -206,7 +207,7 @@ func (c *imageCollector) endFigure() {
 	f := c.figures[n]
 	c.figures = c.figures[:n]
 	for _, i := range f.images {
-		setFirst(&c.list[i].caption, f.caption)
+		setFirst(&c.list[i].Caption, f.caption)
 	}
 	if f.caption == "" && n > 0 {
 		parent := &c.figures[n-1]
@@ -225,12 +226,12 @@ func (c *imageCollector) add(found foundImage) int {
 		}
 		return -1
 	}
-	found.sort(found.width)
+	found.sort(found.Width)
 	const maxURLs = 2 * MaxImageVariants // some may turn out to be the same
 	found.list = found.list[:min(len(found.list), maxURLs)]
 	i, known := c.known[found.list[0]]
 	if known && (len(found.list) == 1 || slices.Equal(found.list, c.list[i].list)) {
-		c.list[i].fill(found)
+		c.list[i].absorb(found.Image)
 		return i
 	}
 	if len(c.list) >= c.limit {
@@ -244,15 +245,6 @@ func (c *imageCollector) add(found foundImage) int {
 	}
 	c.list = append(c.list, found)
 	return len(c.list) - 1
-}
-
-// fill copies missing values from another image.
-func (f *foundImage) fill(other foundImage) {
-	setFirst(&f.alt, other.alt)
-	setFirst(&f.caption, other.caption)
-	if f.width == 0 && f.height == 0 {
-		f.width, f.height = other.width, other.height
-	}
 }
 
 func (c *imageCollector) clean(text string) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
@@ -130,7 +131,7 @@ func BenchmarkImages(b *testing.B) {
 			for reader, limits := range map[string]extract.Limits{"DOM": {}, "Tags": onlyTags} {
 				limits.Images = asked
 				b.Run(fmt.Sprintf("%s/%s/images=%t", bench.name, reader, asked), func(b *testing.B) {
-					base := mustURL(b, pageURL)
+					base := urls.Spelt{URL: mustURL(b, pageURL)}
 					b.SetBytes(int64(len(bench.body)))
 					b.ReportAllocs()
 					for b.Loop() {

@@ -1,8 +1,7 @@
 package extract
 
 import (
-	"fmt"
-	"strconv"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -13,14 +12,14 @@ import (
 
 // documentBase is the base URL of a page's references, and the charset of its queries.
 type documentBase struct {
-	urls.URL
+	urls.Spelt
 
 	charset string // as Limits.Charset
 }
 
-// Resolve is [urls.URL.Resolve], with the query in the charset of the page, as in browsers.
-func (d documentBase) Resolve(ref string) (urls.URL, error) {
-	return d.URL.Resolve(encodeQuery(ref, d.charset))
+// Resolve is [urls.Spelt.Resolve], with the query in the charset of the page, as in browsers.
+func (d documentBase) Resolve(ref string) (urls.Spelt, error) {
+	return d.Spelt.Resolve(encodeQuery(ref, d.charset))
 }
 
 // encodeQuery percent-encodes the other characters than ASCII in the query of a reference, in a
@@ -42,14 +41,8 @@ func encodeQuery(ref, name string) string {
 			b.WriteRune(r)
 			continue
 		}
-		encoded, err := encoder.String(string(r))
-		if err != nil { // the charset does not have it
-			b.WriteString("%26%23" + strconv.Itoa(int(r)) + "%3B")
-			continue
-		}
-		for i := range len(encoded) {
-			fmt.Fprintf(&b, "%%%02X", encoded[i])
-		}
+		encoded, _ := encoder.String(string(r)) // "&#27946;" for a character that the charset lacks
+		b.WriteString(url.QueryEscape(encoded))
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
@@ -24,7 +25,7 @@ func TestQueriesInTheCharsetOfThePage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			page, err := extract.HTML([]byte("<a href='"+test.href+"'>x</a>"), mustURL(t, "http://a.example/"), extract.Limits{Charset: test.charset})
+			page, err := extract.HTML([]byte("<a href='"+test.href+"'>x</a>"), urls.Spelt{URL: mustURL(t, "http://a.example/")}, extract.Limits{Charset: test.charset})
 			require.NoError(t, err)
 			require.Len(t, page.Links, 1)
 			require.Equal(t, test.want, page.Links[0].URL.String())
@@ -34,11 +35,31 @@ func TestQueriesInTheCharsetOfThePage(t *testing.T) {
 	t.Run("AllReferences", func(t *testing.T) {
 		t.Parallel()
 		page, err := extract.HTML([]byte("<link rel=canonical href='?c=é'><link rel=alternate type=application/rss+xml href='?f=é'>"+
-			"<img src='i?i=é'>"), mustURL(t, "http://a.example/"), extract.Limits{Charset: "windows-1252", Images: true})
+			"<img src='i?i=é'>"), urls.Spelt{URL: mustURL(t, "http://a.example/")}, extract.Limits{Charset: "windows-1252", Images: true})
 		require.NoError(t, err)
 		require.Equal(t, "http://a.example/?c=%E9", page.Canonical)
 		require.Equal(t, []string{"http://a.example/?f=%E9"}, page.Feeds)
 		require.Len(t, page.Images, 1)
 		require.Equal(t, "http://a.example/i?i=%E9", page.Images[0].URL.String())
 	})
+}
+
+// References are requested in their own spelling. On a page, that is its spelling as requested.
+func TestReferencesAsSpelt(t *testing.T) {
+	t.Parallel()
+	base := urls.Spelt{URL: mustURL(t, "http://a.example/~me/"), Target: "/%7Eme/"}
+	page, err := extract.HTML([]byte("<link rel=alternate type=application/rss+xml href=feed><a href=b>b</a><a href=/~me/b>b</a>"+
+		"<a href=/plain>c</a><a href=/x%2d?utm_source=a>d</a><img src=i%2Epng>"), base, extract.Limits{Images: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"http://a.example/%7Eme/feed"}, page.Feeds)
+	require.Equal(t, "/%7Eme/i%2Epng", page.Images[0].Target)
+	var targets []string
+	for _, l := range page.Links {
+		targets = append(targets, l.Target)
+	}
+	require.Equal(t, []string{"/%7Eme/b", "", "/x%2d"}, targets)
+
+	page, err = extract.HTML([]byte("<base href=/%7Eyou/><a href=b>b</a>"), base, extract.Limits{})
+	require.NoError(t, err)
+	require.Equal(t, "/%7Eyou/b", page.Links[0].Target)
 }

@@ -47,8 +47,8 @@ func (c *collector) tags(body []byte) int {
 		read += length
 		switch kind {
 		case html.StartTagToken, html.SelfClosingTagToken:
-			name, more := z.TagName()
-			tag := atom.Lookup(name)
+			token := z.Token()
+			tag, attrs := token.DataAtom, attributes(token.Attr)
 			if tag == atom.Noscript {
 				z.NextIsNotRawText()
 			}
@@ -57,13 +57,12 @@ func (c *collector) tags(body []byte) int {
 			}
 			c.inDrawing = c.inDrawing || tag == atom.Svg && kind == html.StartTagToken
 			inTitle = tag == atom.Title && !c.inDrawing // drawings have titles, too
-			attrs := tagAttributes(z, tag, more, c.images != nil)
 			if c.images != nil {
 				c.images.begin(tag, attrs)
 			}
 			inData = tag == atom.Script && isLinkedData(attrs)
 			c.element(tag, attrs)
-			c.separate(tag, string(name))
+			c.separate(tag, token.Data)
 			if c.text.hidden == 0 && isInvisible(tag) && (tag != atom.Template || isInert(tag, attrs)) {
 				c.text.hidden = tag // nested elements of one kind count as one
 			}
@@ -144,31 +143,4 @@ func (c *collector) finish(tag atom.Atom) {
 	if tag == atom.A {
 		c.endLink()
 	}
-}
-
-// tagAttributes returns the relevant attributes of the tag at z. With images, any element may have
-// some.
-func tagAttributes(z *html.Tokenizer, tag atom.Atom, more, images bool) (a attributes) {
-	switch tag {
-	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Script,
-		atom.Template, atom.Time:
-	default:
-		if !images {
-			return nil
-		}
-	}
-	for more {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		switch string(key) {
-		case "alt", "content", "datetime", "height", "href", "hreflang", "http-equiv", "itemprop", "lang", "name", "property",
-			"rel", "shadowrootmode", "sizes", "src", "srcset", "style", "type", "width", "xlink:href":
-		default:
-			if !images || !bytes.HasPrefix(key, []byte("data-")) {
-				continue
-			}
-		}
-		a = append(a, html.Attribute{Key: string(key), Val: string(value)})
-	}
-	return a
 }

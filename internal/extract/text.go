@@ -3,7 +3,6 @@ package extract
 import (
 	"crypto/sha256"
 	"hash"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -53,27 +52,20 @@ func (b *textBuffer) done() bool { return b.full && !b.hashed }
 func (b *textBuffer) add(s string) {
 	for i := 0; i < len(s) && !b.done(); {
 		if n := runLength(s[i:]); n > 0 {
-			b.addRun(s[i : i+n])
+			b.write(s[i : i+n])
 			i += n
 			continue
 		}
-		i += b.addOne(s[i:])
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case unicode.IsSpace(r):
+			b.separate()
+		case r == utf8.RuneError:
+			b.write("\ufffd") // also for invalid UTF-8
+		default: // drop control characters
+		}
+		i += size
 	}
-}
-
-// addOne appends the first character of s and returns its length.
-func (b *textBuffer) addOne(s string) int {
-	r, size := utf8.DecodeRuneInString(s)
-	switch {
-	case unicode.IsSpace(r):
-		b.separate()
-	case unicode.IsControl(r):
-	case r == utf8.RuneError:
-		b.write("\ufffd") // also for invalid UTF-8
-	default:
-		b.write(s[:size])
-	}
-	return size
 }
 
 // runLength returns the length of the words at the start of s with single spaces between them. Most
@@ -101,68 +93,27 @@ func runLength(s string) int {
 	return end
 }
 
-// addRun appends words found by runLength.
-func (b *textBuffer) addRun(s string) {
-	switch {
-	case !b.full && b.remaining() >= len(s):
-		b.write(s)
-	case b.full && len(b.text) > 0:
-		b.hash(s)
-		b.pending = false
-	default:
-		// Add the fitting part piece by piece: plain ASCII, or one character.
-		for i := 0; i < len(s) && !b.done(); {
-			if n := plainLength(s[i:]); n > 0 {
-				b.write(s[i : i+n])
-				i += n
-				continue
-			}
-			i += b.addOne(s[i:])
-		}
-	}
-}
-
-// plainLength returns the length of the plain ASCII words at the start of s.
-func plainLength(s string) int {
-	if s[0] == ' ' {
-		return 0
-	}
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return len(strings.TrimSuffix(s[:i], " "))
-		}
-	}
-	return len(s)
-}
-
-func (b *textBuffer) remaining() int {
-	if b.pending {
-		return b.limit - len(b.text) - 1
-	}
-	return b.limit - len(b.text)
-}
-
-// write appends the fitting part of s: one character, plain ASCII, or a text that fits as a whole.
+// write appends the part of s that fits. s holds words found by runLength, or one character.
 func (b *textBuffer) write(s string) {
-	if b.full {
-		b.hash(s)
-		b.pending = false
-		return
+	room := b.limit - len(b.text)
+	if b.pending {
+		room--
 	}
-	if remaining := b.remaining(); len(s) > remaining {
+	if b.full {
+		room = 0
+	}
+	part := prefix(s, max(room, 0))
+	if len(part) < len(s) {
 		b.full = true
 		b.hash(s)
-		if s[0] >= utf8.RuneSelf || remaining <= 0 {
-			b.pending = false
-			return
+	}
+	if part != "" {
+		if b.pending {
+			b.text = append(b.text, ' ')
 		}
-		s = strings.TrimSuffix(s[:remaining], " ")
+		b.text = append(b.text, part...)
 	}
-	if b.pending {
-		b.text = append(b.text, ' ')
-		b.pending = false
-	}
-	b.text = append(b.text, s...)
+	b.pending = false
 }
 
 // hash hashes the text beyond the limit after the text within it.

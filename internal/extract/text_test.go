@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
@@ -97,7 +98,7 @@ func TestHTMLLogin(t *testing.T) {
 			t.Parallel()
 			forBothReaders(t, func(t *testing.T, limits extract.Limits) {
 				t.Helper()
-				page, err := extract.HTML([]byte(c.body), mustURL(t, c.url), limits)
+				page, err := extract.HTML([]byte(c.body), urls.Spelt{URL: mustURL(t, c.url)}, limits)
 				require.NoError(t, err)
 				require.Equal(t, c.want, page.Login)
 			})

@@ -21,7 +21,7 @@ const (
 
 // XHTML extracts from a page of media type application/xhtml+xml, like [HTML]. It accepts elements
 // that close themselves, such as <title/>, and CDATA. Malformed pages are read as HTML.
-func XHTML(body []byte, base urls.URL, limits Limits) (Page, error) {
+func XHTML(body []byte, base urls.Spelt, limits Limits) (Page, error) {
 	if rewritten, ok := fromXHTML(body); ok {
 		body = rewritten
 	}

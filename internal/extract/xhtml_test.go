@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/internal/extract"
 )
 
@@ -18,7 +19,7 @@ const (
 
 func mustXHTML(tb testing.TB, body string, limits extract.Limits) extract.Page {
 	tb.Helper()
-	page, err := extract.XHTML([]byte(body), mustURL(tb, pageURL), limits)
+	page, err := extract.XHTML([]byte(body), urls.Spelt{URL: mustURL(tb, pageURL)}, limits)
 	require.NoError(tb, err)
 	return page
 }
@@ -127,7 +128,7 @@ func FuzzXHTML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		extract.IsXHTML(body)
-		page, err := extract.XHTML(body, mustURL(t, pageURL), extract.Limits{MaxTextBytes: 64})
+		page, err := extract.XHTML(body, urls.Spelt{URL: mustURL(t, pageURL)}, extract.Limits{MaxTextBytes: 64})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(page.Text), 64)
 	})

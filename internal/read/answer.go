@@ -1,7 +1,6 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -127,17 +126,17 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 		recordNoContent(at, reasons.NoTarget, "redirect without a Location")
 		return
 	}
-	to, err := r.url.Resolve(location)
+	to, err := r.base.Resolve(location)
 	if err != nil {
 		recordNoContent(at, reasons.NoTarget, "redirect not followed: "+err.Error())
 		return
 	}
-	if to == r.url {
+	if to.URL == r.url {
 		r.redirectToItself(at, location, resp.Header)
 		return
 	}
 	at.Redirect, at.AllLinks = true, true
-	at.Login = extract.LoginURL(to) && !extract.LoginURL(r.url)
+	at.Login = extract.LoginURL(to.URL) && !extract.LoginURL(r.url)
 	at.Links = []crawl.Link{r.linkTo(to, false, time.Now())}
 	at.Links[0].Trap, at.Links[0].TrapEvidence = "", ""
 	if !kind.Document() {
@@ -153,17 +152,16 @@ func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
 		}
 		return
 	}
-	at.Charge = decide.ChargeRedirect(*r.d.Attempt, r.url, to)
+	at.Charge = decide.ChargeRedirect(*r.d.Attempt, r.url, to.URL)
 }
 
 // redirectToItself has the page requested again in the spelling of its Location, once: a site may
 // serve it under one spelling only.
 func (r *reading) redirectToItself(at *crawl.Attempt, location string, header http.Header) {
 	c := *r.d.Attempt
-	target, err := r.url.SpeltTarget(location)
-	requested := cmp.Or(c.Visit.RequestTarget, r.url.RequestTarget())
-	isFirst := c.Visit.RequestTarget == "" || c.Number == 1
-	if err == nil && target != requested && isFirst && !decide.LastAttempt(*r.d.Run, c) {
+	target, err := r.base.Verbatim(location)
+	isFirst := c.Visit.RequestTarget == "" || c.Number == 1 || target == r.url.RequestTarget()
+	if err == nil && target != r.base.RequestTarget() && isFirst && !decide.LastAttempt(*r.d.Run, c) {
 		at.Error = "redirect to another spelling of the page, which is requested next: " + target
 		at.Page, at.Image = &crawl.PageUpdate{RequestTarget: target}, nil
 		at.RetryIn = new(crawl.Millis)
@@ -176,6 +174,18 @@ func (r *reading) redirectToItself(at *crawl.Attempt, location string, header ht
 	recordNoContent(at, reasons.NoTarget, details)
 }
 
+// requestCanonicalNext has a missing page requested again in its canonical form, once: the spelling
+// of its first link may be wrong. It returns false if that is not worth a request.
+func (r *reading) requestCanonicalNext(at *crawl.Attempt) bool {
+	c, own := *r.d.Attempt, r.url.RequestTarget()
+	if !decide.IsGone(*at) || r.base.RequestTarget() == own || !c.Visit.At.IsZero() || decide.LastAttempt(*r.d.Run, c) {
+		return false
+	}
+	at.Error = "no page in this spelling, the canonical one is requested next: " + own
+	at.Page, at.RetryIn = &crawl.PageUpdate{RequestTarget: own}, new(crawl.Millis)
+	return true
+}
+
 // settle marks a page without a retry as failed.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
@@ -183,6 +193,9 @@ func (r *reading) settle(x *request.Exchange) {
 		return
 	}
 	if at.Outcome != crawl.OutcomeSuccess {
+		if r.requestCanonicalNext(at) {
+			return
+		}
 		at.Page = &crawl.PageUpdate{Failed: true}
 		if decide.IsGone(*at) {
 			decide.RemoveGonePage(*r.d.Attempt, at)

@@ -105,7 +105,7 @@ func (j *judged) add(t *testing.T, root, lang, name string, known map[string]boo
 	}
 	u, err := urls.Parse("https://example.org/" + name)
 	require.NoError(t, err)
-	read, err := extract.HTML(page, u, extract.Limits{})
+	read, err := extract.HTML(page, urls.Spelt{URL: u}, extract.Limits{})
 	require.NoError(t, err)
 	first, second := language.New(models.Models{}).Languages(read.Prose, read.Declared...)
 	first, _, _ = strings.Cut(first, "-")
@@ -185,7 +185,7 @@ func TestLanguageOfTheLargestPart(t *testing.T) {
 	} {
 		u, err := urls.Parse("https://example.org/")
 		require.NoError(t, err)
-		page, err := extract.HTML([]byte("<html lang=en>"+body), u, extract.Limits{})
+		page, err := extract.HTML([]byte("<html lang=en>"+body), urls.Spelt{URL: u}, extract.Limits{})
 		require.NoError(t, err)
 		first, second := d.Languages(page.Prose, "en")
 		require.Equal(t, want, [2]string{first, second}, "%d bytes, %d of prose", len(body), len(bytes.TrimSpace([]byte(page.Prose))))

@@ -35,7 +35,7 @@ func (r *reading) links(ctx context.Context, page extract.Page, pageUsage usage.
 		if len(other) > 0 && other[l.URL.String()] {
 			continue
 		}
-		link := r.linkTo(l.URL, l.NoFollow || pageUsage.NoFollow.IsSet(), now)
+		link := r.linkTo(urls.Spelt{URL: l.URL, Target: l.Target}, l.NoFollow || pageUsage.NoFollow.IsSet(), now)
 		link.Rel, link.Anchor = l.Rel, l.Anchor
 		if l.Rel.InHead() {
 			invisible = append(invisible, link)
@@ -46,10 +46,11 @@ func (r *reading) links(ctx context.Context, page extract.Page, pageUsage usage.
 	return append(links, invisible...), allSitemaps, nil
 }
 
-func (r *reading) linkTo(u urls.URL, nofollow bool, now time.Time) crawl.Link {
+func (r *reading) linkTo(to urls.Spelt, nofollow bool, now time.Time) crawl.Link {
+	u := to.URL
 	trap, _ := traps.Find(u, now)
 	return crawl.Link{
-		URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u), NoFollow: nofollow,
+		URL: u.String(), Domain: u.Domain(), Origin: u.Origin(), Patterns: traps.Patterns(u), RequestTarget: to.Target, NoFollow: nofollow,
 		Registered: r.registered(u), Trap: trap.Rule, TrapEvidence: trap.Evidence,
 	}
 }
@@ -80,7 +81,7 @@ func (r *reading) announcerLinks(ctx context.Context, page extract.Page, pageUsa
 		return links, false, err
 	}
 	for _, raw := range page.Feeds {
-		u, err := urls.Parse(raw)
+		u, err := urls.Spelt{}.Resolve(raw)
 		if err != nil || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
 			continue
 		}
@@ -119,8 +120,8 @@ func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
 	}
 	links := make([]crawl.Link, 0, len(names))
 	for _, name := range names {
-		u, err := urls.Parse(name)
-		if err != nil || u == r.url || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
+		u, err := urls.Spelt{}.Resolve(name)
+		if err != nil || u.URL == r.url || slices.ContainsFunc(links, func(l crawl.Link) bool { return l.URL == u.String() }) {
 			continue
 		}
 		links = append(links, r.sitemapLink(u))
@@ -130,8 +131,8 @@ func (r *reading) sitemapLinks(ctx context.Context) ([]crawl.Link, error) {
 
 // sitemapLink returns a link to a sitemap. A page's sitemaps come before its other links, in their
 // order: each comes later than the one before (sitemap_priority in the database).
-func (r *reading) sitemapLink(u urls.URL) crawl.Link {
-	link := r.linkTo(u, false, time.Now())
+func (r *reading) sitemapLink(to urls.Spelt) crawl.Link {
+	link := r.linkTo(to, false, time.Now())
 	link.Kind, link.Trap, link.TrapEvidence = kinds.Sitemap, "", ""
 	return link
 }

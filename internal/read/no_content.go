@@ -71,8 +71,8 @@ func (r *reading) addRefresh(page *extract.Page, resp *fetch.Response) {
 	if header == "" {
 		return
 	}
-	if to, err := r.url.Resolve(extract.RefreshTarget(header)); err == nil {
-		addLink(page, r.url, extract.Link{URL: to})
+	if to, err := r.base.Resolve(extract.RefreshTarget(header)); err == nil {
+		addLink(page, r.url, extract.Link{URL: to.URL, Target: to.Target})
 	}
 }
 
@@ -95,9 +95,9 @@ func (r *reading) addCanonical(page *extract.Page, resp *fetch.Response) {
 		if !found || target == "" {
 			continue
 		}
-		if to, err := r.url.Resolve(target); err == nil {
+		if to, err := r.base.Resolve(target); err == nil {
 			page.Canonical = to.String()
-			addLink(page, r.url, extract.Link{URL: to, Rel: crawl.RelCanonical})
+			addLink(page, r.url, extract.Link{URL: to.URL, Target: to.Target, Rel: crawl.RelCanonical})
 			return
 		}
 	}

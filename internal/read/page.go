@@ -96,9 +96,9 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	case mediaType == "text/plain":
 		page = extract.Plain(text, limits)
 	case mediaType == "application/xhtml+xml":
-		page, err = extract.XHTML(text, r.url, limits)
+		page, err = extract.XHTML(text, r.base, limits)
 	default:
-		page, err = extract.HTML(text, r.url, limits)
+		page, err = extract.HTML(text, r.base, limits)
 	}
 	if err != nil {
 		at.Error = err.Error()
@@ -138,8 +138,8 @@ func (r *reading) images(page extract.Page) (found []crawl.FoundImage, all bool)
 			left--
 		}
 		image := crawl.FoundImage{
-			URL: i.URL.String(), Domain: i.URL.Domain(), Origin: i.URL.Origin(), Discovery: i.Discovery, Registered: r.registered(i.URL),
-			Alt: i.Alt, Caption: i.Caption, Width: i.Width, Height: i.Height,
+			URL: i.URL.String(), Domain: i.URL.Domain(), Origin: i.URL.Origin(), RequestTarget: i.Target, Discovery: i.Discovery,
+			Registered: r.registered(i.URL), Alt: i.Alt, Caption: i.Caption, Width: i.Width, Height: i.Height,
 		}
 		for _, v := range i.Variants {
 			image.Variants = append(image.Variants, v.String())

@@ -65,7 +65,7 @@ func BenchmarkReadPage(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		d.Attempt.Patterns = []crawl.PatternFacts{pattern}
-		r := &reading{Reader: a, d: d, url: u}
+		r := &reading{Reader: a, d: d, url: u, base: urls.Spelt{URL: u}}
 		at := crawl.Attempt{}
 		resp := &fetch.Response{
 			Status: http.StatusOK, Header: http.Header{}, MediaType: "text/html", ContentType: "text/html; charset=utf-8",
@@ -99,16 +99,16 @@ func BenchmarkSplit(b *testing.B) {
 	u, err := urls.Parse("https://example.org/article/17")
 	require.NoError(b, err)
 	limits := extract.Limits{}.WithDefaults()
-	page, err := extract.HTML(w.Bytes(), u, limits)
+	page, err := extract.HTML(w.Bytes(), urls.Spelt{URL: u}, limits)
 	require.NoError(b, err)
 	a := New(Config{})
 	settings := settings.Settings{}.WithDefaults()
-	r := &reading{Reader: a, url: u, d: decide.Decision{
+	r := &reading{Reader: a, url: u, base: urls.Spelt{URL: u}, d: decide.Decision{
 		Run: &crawl.RunFacts{Settings: settings}, Attempt: &crawl.AttemptFacts{URL: u.String(), Depth: 1},
 	}}
 	for name, part := range map[string]func(){
 		"parse": func() { _, err = html.Parse(bytes.NewReader(w.Bytes())) },
-		"text":  func() { page, err = extract.HTML(w.Bytes(), u, limits) }, // parse included
+		"text":  func() { page, err = extract.HTML(w.Bytes(), urls.Spelt{URL: u}, limits) }, // parse included
 		"language": func() {
 			if first, _ := language.New(nil).Languages(page.Prose, page.Declared...); first != "en" {
 				err = errors.New("it is English")

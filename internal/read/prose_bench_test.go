@@ -77,7 +77,7 @@ func (s *proseSite) read(b *testing.B, a *Reader) {
 		Run:     &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()},
 		Attempt: &crawl.AttemptFacts{URL: s.url.String(), Depth: 1, Patterns: []crawl.PatternFacts{s.pattern}},
 	}
-	r := &reading{Reader: a, d: d, url: s.url}
+	r := &reading{Reader: a, d: d, url: s.url, base: urls.Spelt{URL: s.url}}
 	at := crawl.Attempt{}
 	resp := &fetch.Response{
 		Status: http.StatusOK, Header: http.Header{}, MediaType: "text/html", ContentType: "text/html; charset=utf-8",

@@ -93,6 +93,8 @@ type reading struct {
 
 	d   decide.Decision
 	url urls.URL
+	// base is url as it is requested. References on the page are resolved on it.
+	base urls.Spelt
 	// last has the still valid facts of the last visit.
 	last crawl.Visit
 	// conditional is set if the request has conditions, so that the response may be a 304.
@@ -110,31 +112,26 @@ type reading struct {
 func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request.Request {
 	run, c := *d.Run, *d.Attempt
 	last := decide.LastVisit(run, c)
-	one := &reading{Reader: r, d: d, url: u, last: last, facts: facts}
+	one := &reading{Reader: r, d: d, url: u, base: urls.Spelt{URL: u, Target: c.Visit.RequestTarget}, last: last, facts: facts}
 	header := one.conditions()
 	req := request.Request{
-		URL: u, Target: c.Visit.RequestTarget, Header: header, WantBody: wantBody(c.Kind.Traits(), one.comparedVisit),
+		URL: one.base, Header: header, WantBody: wantBody(c.Kind.Traits(), one.comparedVisit),
 		Read: one.handleResponse, Settle: one.settle,
 		Start: crawl.Start{AttemptID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
 	if req.Retry = !decide.LastAttempt(run, c); req.Retry {
 		req.Start.RetryPriority = new(decide.RetryPriority(c))
 	}
-	budgets := decide.BudgetsOf(run)
-	if c.Kind.Image() {
-		req.Start.ImageBudget = budgets.Images
-	} else {
-		req.Start.RunBudget, req.Start.DomainBudget, req.Start.RegisteredBudget = budgets.Run, budgets.Domain, budgets.Registered
-	}
+	decide.SetBudgets(run, &req.Start)
 	return req
 }
 
 // Probe requests another page of the crawl's origin, to check the health of a rested domain. It
 // costs no budget, and its content is not stored.
 func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Request {
-	one := &reading{Reader: r, d: d, url: u}
+	one := &reading{Reader: r, d: d, url: u, base: urls.Spelt{URL: u}}
 	return request.Request{
-		URL: u, WantBody: wantBody(kinds.Page.Traits(), one.comparedVisit), Read: one.probe,
+		URL: one.base, WantBody: wantBody(kinds.Page.Traits(), one.comparedVisit), Read: one.probe,
 		Start: crawl.Start{
 			RunID: d.Run.ID, Origin: d.Attempt.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true,
 		},

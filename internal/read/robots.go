@@ -70,22 +70,22 @@ type OriginResult struct {
 
 // Read reads the exchange for an origin's robots.txt or tdmrep.json.
 func (o Origin) Read(ctx context.Context, x *request.Exchange) (OriginResult, error) {
-	var pageUsage OriginResult
+	var result OriginResult
 	var err error
 	if o.Kind == kinds.TDM {
-		pageUsage, err = o.tdm(ctx, x)
+		result, err = o.tdm(ctx, x)
 	} else {
-		pageUsage = o.robots(x)
+		result = o.robots(x)
 	}
-	if pageUsage.Robots != nil {
-		*pageUsage.Robots = o.withOrigin(*pageUsage.Robots)
+	if result.Robots != nil {
+		*result.Robots = o.withOrigin(*result.Robots)
 	}
-	if pageUsage.Unreachable != "" {
+	if result.Unreachable != "" {
 		// The failure counts for the domain, not for a page: without robots.txt nothing is fetched.
 		x.FailureClass = max(x.FailureClass, politeness.FailureServer)
-		pageUsage.Unreachable = crawl.CleanText(pageUsage.Unreachable, RobotsReasonMax)
+		result.Unreachable = crawl.CleanText(result.Unreachable, RobotsReasonMax)
 	}
-	return pageUsage, err
+	return result, err
 }
 
 func (o Origin) withOrigin(r crawl.Robots) crawl.Robots {
@@ -144,8 +144,8 @@ func (o Origin) robots(x *request.Exchange) OriginResult {
 }
 
 func robotsFreshness(resp *fetch.Response) time.Duration {
-	fresh, pageUsage := freshness.Lifetime(resp.Header, resp.EndedAt)
-	if !pageUsage {
+	fresh, ok := freshness.Lifetime(resp.Header, resp.EndedAt)
+	if !ok {
 		return MaxRobotsFresh
 	}
 	return min(max(fresh, decide.RobotsLifetimeMin), MaxRobotsFresh)
@@ -209,18 +209,18 @@ func (o Origin) host() string {
 	return root.Host()
 }
 
-// namedSitemaps returns the URLs of Sitemap lines, which a few files write without a scheme or
+// namedSitemaps returns the addresses of Sitemap lines, which a few files write without a scheme or
 // relative to their own URL.
 func namedSitemaps(file urls.URL, raw []string) []string {
 	var kept []string
 	for _, s := range raw {
-		u, err := urls.Parse(file.Scheme() + "://" + s)
+		u, err := urls.Spelt{}.Resolve(file.Scheme() + "://" + s)
 		if err != nil || u.Domain() != file.Domain() {
-			u, err = file.Resolve(s)
+			u, err = urls.Spelt{URL: file}.Resolve(s)
 		}
 		isName := strings.ContainsAny(s, "./") // not a word
 		if err == nil && isName && len(kept) < sitemapsMax {
-			kept = append(kept, u.String())
+			kept = append(kept, u.Address())
 		}
 	}
 	return kept

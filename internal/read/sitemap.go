@@ -30,10 +30,10 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	var rejected int
 	kind, err := sitemap.Read(resp.Body, resp.ContentType, func(e sitemap.Entry) bool {
 		for _, raw := range append([]string{e.Loc}, e.Alternates...) {
-			u, err := r.url.Resolve(raw)
+			u, err := r.base.Resolve(raw)
 			switch {
 			case err != nil:
-			case !r.canName(u):
+			case !r.canName(u.URL):
 				rejected++
 			default:
 				entries = append(entries, announcement{u, dropFutureDate(e.LastMod, resp.EndedAt), e.Priority})
@@ -59,7 +59,7 @@ func (r *reading) recordSitemap(at *crawl.Attempt, resp *fetch.Response, visit c
 	if kind == sitemap.Index {
 		all.follow = decide.FollowSitemapIndex
 	}
-	return r.recordAnnounced(at, visit, r.declaredUsage(resp), all, func(u urls.URL) crawl.Link {
+	return r.recordAnnounced(at, visit, r.declaredUsage(resp), all, func(u urls.Spelt) crawl.Link {
 		if kind == sitemap.Index {
 			return r.sitemapLink(u)
 		}
@@ -73,18 +73,18 @@ const feedPriority = 1
 // recordFeed records the pages of a feed. Pages of its own domain come first, because they are
 // news.
 func (r *reading) recordFeed(at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
-	announced, err := sitemap.ReadFeed(resp.Body, resp.ContentType, r.url)
+	announced, err := sitemap.ReadFeed(resp.Body, resp.ContentType, r.base)
 	if err != nil {
 		at.Error = "as a feed: " + err.Error()
 	}
 	var entries []announcement
 	for _, e := range announced {
-		if r.canName(e.Link) {
+		if r.canName(e.Link.URL) {
 			entries = append(entries, announcement{url: e.Link, changed: dropFutureDate(e.Published, resp.EndedAt)})
 		}
 	}
 	all := announcements{entries: entries, follow: decide.FollowAnnounced, complete: err == nil}
-	return r.recordAnnounced(at, visit, r.declaredUsage(resp), all, func(u urls.URL) crawl.Link {
+	return r.recordAnnounced(at, visit, r.declaredUsage(resp), all, func(u urls.Spelt) crawl.Link {
 		link := r.linkTo(u, false, resp.EndedAt)
 		if u.Domain() == r.url.Domain() {
 			link.Priority = new(feedPriority)
@@ -159,7 +159,7 @@ func (r *reading) readAsPage(ctx context.Context, at *crawl.Attempt, resp *fetch
 }
 
 type announcement struct {
-	url      urls.URL
+	url      urls.Spelt
 	changed  time.Time
 	priority float64
 }
@@ -173,7 +173,7 @@ type announcements struct {
 
 // recordAnnounced records the announced pages. link makes a link of a URL.
 func (r *reading) recordAnnounced(
-	at *crawl.Attempt, visit crawl.Visit, pageUsage usage.Usage, all announcements, link func(u urls.URL) crawl.Link,
+	at *crawl.Attempt, visit crawl.Visit, pageUsage usage.Usage, all announcements, link func(u urls.Spelt) crawl.Link,
 ) error {
 	at.Page = r.pageUpdate(visit, crawl.Signals{})
 	switch {
@@ -189,14 +189,14 @@ func (r *reading) recordAnnounced(
 		at.Links = make([]crawl.Link, 0, min(len(all.entries), sitemap.MaxEntries))
 		bytesLeft := announcedBytesMax
 		for _, e := range all.entries {
-			if e.url == r.url || seen[e.url] {
+			if e.url.URL == r.url || seen[e.url.URL] {
 				continue
 			}
-			if bytesLeft -= len(e.url.String()); bytesLeft < 0 || len(at.Links) == sitemap.MaxEntries {
+			if bytesLeft -= len(e.url.String()) + len(e.url.Target); bytesLeft < 0 || len(at.Links) == sitemap.MaxEntries {
 				all.complete = false
 				break
 			}
-			seen[e.url] = true
+			seen[e.url.URL] = true
 			r.noteChange(e)
 			at.Links = append(at.Links, link(e.url))
 		}

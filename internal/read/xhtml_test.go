@@ -19,7 +19,7 @@ func attemptOf(t *testing.T, mediaType, body string) crawl.Attempt {
 	t.Helper()
 	u, err := urls.Parse("https://example.org/article")
 	require.NoError(t, err)
-	r := &reading{Reader: New(Config{}), url: u, d: decide.Decision{
+	r := &reading{Reader: New(Config{}), url: u, base: urls.Spelt{URL: u}, d: decide.Decision{
 		Run: &crawl.RunFacts{Settings: settings.Settings{}.WithDefaults()}, Attempt: &crawl.AttemptFacts{URL: u.String(), Depth: 1},
 	}}
 	var at crawl.Attempt

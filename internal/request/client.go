@@ -129,10 +129,6 @@ func MaxDuration(timeout time.Duration) time.Duration { return timeout + leaseMa
 // leaseDuration returns the lease time of a slot for one request, without the delay that follows.
 func (c *Client) leaseDuration() time.Duration { return MaxDuration(c.Timeout) }
 
-func (c *Client) acquirePermit(ctx context.Context, h crawl.Health) (*permit, error) {
-	return c.Permits.acquire(ctx, IsSlow(h))
-}
-
 // IsSlow reports whether a host is so slow that it gets only a part of the permits.
 func IsSlow(h crawl.Health) bool { return politeness.OccupancyP95(h) >= slowResponse }
 

@@ -95,16 +95,9 @@ func (c *Client) withdrawAttempt(
 	return c.Store.Abandon(ctx, s, l.AttemptID, delay, isNetworkDown, cleanReason)
 }
 
-// cutOffError means that both the site and the database failed to respond. Most likely this machine
+// errCutOff means that both the site and the database failed to respond. Most likely this machine
 // was cut off, so the attempt is undone.
-type cutOffError struct{ database error }
-
-func (e *cutOffError) Error() string {
-	return "neither the site nor the database responded, so the failure is not counted against the site: " +
-		e.database.Error()
-}
-
-func (e *cutOffError) Unwrap() error { return e.database }
+var errCutOff = errors.New("neither the site nor the database responded, so the failure is not counted against the site")
 
 // isDatabaseSilent reports whether a database did not respond at all. Its own errors have a code.
 func isDatabaseSilent(err error) bool {
@@ -117,7 +110,7 @@ func isDatabaseSilent(err error) bool {
 
 // withdrawWithRetry abandons an attempt while the database is unreachable. It retries for
 // recordTimeout.
-func (c *Client) withdrawWithRetry(ctx context.Context, req Request, s crawl.Start, l crawl.Lease, x *Exchange, reason *cutOffError) error {
+func (c *Client) withdrawWithRetry(ctx context.Context, req Request, s crawl.Start, l crawl.Lease, x *Exchange, reason error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, maxRecordPause) {

@@ -124,7 +124,7 @@ func (p *Permits) acquire(ctx context.Context, slow bool) (*permit, error) {
 	}
 	e := lane.PushBack(w)
 	p.admit()
-	mustWait := !w.admitted()
+	mustWait := w.permit.lapses == 0
 	p.mu.Unlock()
 	if !mustWait {
 		return w.permit, nil
@@ -148,9 +148,7 @@ func (p *Permits) acquire(ctx context.Context, slow bool) (*permit, error) {
 	if w.permit.lapses > 0 { // admit has given it a permit
 		return w.permit, nil
 	}
-	if !w.admitted() {
-		lane.Remove(e)
-	}
+	lane.Remove(e) // unless stop did
 	return nil, err
 }
 
@@ -159,15 +157,6 @@ func laneOf(slow bool) int {
 		return 1
 	}
 	return 0
-}
-
-func (w *waiter) admitted() bool {
-	select {
-	case <-w.ready:
-		return true
-	default:
-		return false
-	}
 }
 
 // admit gives permits to waiters in order; slow hosts get only a part. The caller holds the lock.

@@ -1,9 +1,9 @@
 package request
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -26,9 +26,7 @@ type Request struct {
 	// Start names the crawl or prerequisite, and its kind. Do fills in Shared, Hold, MaxDuration and
 	// Claim.
 	Start crawl.Start
-	URL   urls.URL
-	// Target is the request target; empty means the URL's own.
-	Target string
+	URL   urls.Spelt
 	// FactsDomain is the domain whose facts are returned; empty means Start.Domain.
 	FactsDomain string
 	Header      http.Header
@@ -77,13 +75,13 @@ type Exchange struct {
 	CrawlDelay time.Duration
 }
 
-// Result is the result of an Request.
+// Result is the result of a Request.
 type Result struct {
 	// Lease states the wait if the lease was not granted.
 	Lease crawl.Lease
 	// Refused is set if our rule or a list forbids all addresses of the host; there is no lease.
 	Refused *crawl.Refusal
-	// Unwanted is set if Wanted returned false.
+	// Unwanted is set if StillWanted returned false.
 	Unwanted bool
 	// Exchange is nil unless the request was made.
 	Exchange *Exchange
@@ -112,7 +110,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 		}
 		defer c.large.Release(1)
 	}
-	permit, err := c.acquirePermit(ctx, req.Health)
+	permit, err := c.Permits.acquire(ctx, IsSlow(req.Health))
 	if err != nil {
 		return Result{}, err
 	}
@@ -120,7 +118,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	var observation Observation
 	tr.Phase("resolve")
 	startedAt := time.Now()
-	t, err := c.resolve(ctx, req.URL)
+	t, err := c.resolve(ctx, req.URL.URL)
 	observation.Resolve = time.Since(startedAt)
 	if t.dnsErr != nil {
 		tr.Leave(t.dnsErr.Error())
@@ -130,7 +128,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	}
 	for !permit.isValid() { // our share has lapsed, or the worker stops
 		permit.release()
-		renewed, err := c.acquirePermit(ctx, req.Health)
+		renewed, err := c.Permits.acquire(ctx, IsSlow(req.Health))
 		if err != nil {
 			return Result{}, err
 		}
@@ -180,8 +178,8 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 	tr.Phase("record")
 	observation.Attempt = x.Attempt
 	rec, err := c.record(ctx, observation, x.Err)
-	if cutOff, ok := errors.AsType[*cutOffError](err); ok {
-		return Result{Lease: lease}, c.withdrawWithRetry(ctx, req, start, lease, x, cutOff)
+	if errors.Is(err, errCutOff) {
+		return Result{Lease: lease}, c.withdrawWithRetry(ctx, req, start, lease, x, err)
 	}
 	return Result{Lease: lease, Exchange: x, Recorded: rec}, err
 }
@@ -237,7 +235,7 @@ func (c *Client) exchange(ctx context.Context, req Request, t target, began time
 		defer cancel()
 		defer context.AfterFunc(c.aborted, cancel)()
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
-			URL: req.URL.Origin() + cmp.Or(req.Target, req.URL.RequestTarget()), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
+			URL: req.URL.Address(), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
 			MaxBodyBytes: kind.MaxBytes, Header: req.Header, WantBody: req.WantBody, ToFile: kind.Large,
 		})
 		c.noteAddress(t.addr, x.Err)
@@ -271,7 +269,7 @@ func (c *Client) Record(ctx context.Context, at crawl.Attempt) (crawl.RecordResu
 	return c.record(ctx, Observation{Attempt: at}, nil)
 }
 
-// record returns a *cutOffError if both the site and the database were unreachable.
+// record returns errCutOff if both the site and the database were unreachable.
 func (c *Client) record(ctx context.Context, observation Observation, exchangeErr error) (crawl.RecordResult, error) {
 	f, ok := errors.AsType[*fetch.Error](exchangeErr)
 	// the request failed as if the network was lost
@@ -295,7 +293,7 @@ func (c *Client) record(ctx context.Context, observation Observation, exchangeEr
 		}
 		at.Ended = rec.Ended
 		if isUnanswered && isDatabaseSilent(err) {
-			return rec, &cutOffError{err}
+			return rec, fmt.Errorf("%w: %w", errCutOff, err)
 		}
 		c.Warn(ctx, "could not record an attempt", "crawl", at.ID, "error", err)
 		if errors.Is(err, crawl.ErrRefused) && !isReduced {

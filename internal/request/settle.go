@@ -92,11 +92,11 @@ func (c *Client) setPace(req Request, x *Exchange) {
 	response := politeness.Response{
 		Sample: crawl.Sample{
 			Duration: settings.Duration(at.Duration), Refused: isRefused, Error: x.FailureClass != politeness.FailureNone,
-			URL: politeness.URLKey(req.URL.String()),
+			URL: crawl.Hash32(req.URL.String()),
 		},
 		Failure: x.FailureClass, HasRetryAfter: hasRetryAfter, Probe: req.Probe,
 	}
-	health, j := politeness.Observe(observeNameResult(req, x), response, normal, 0, decide.Breaker(req.Run))
+	health, j := politeness.Observe(observeNameResult(req, x), response, normal, req.Run.Settings)
 	x.FailureClass = j.Failure
 	if failed := x.FailureClass >= politeness.FailureOrigin; failed || x.FailureClass == politeness.FailureNone {
 		health = politeness.ObserveOrigin(health, req.URL.Origin(), !failed, req.Now)

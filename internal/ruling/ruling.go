@@ -80,7 +80,8 @@ func (r *Reader) Facts(ctx context.Context, f crawl.Facts, c *crawl.AttemptFacts
 		if err != nil {
 			return full, fmt.Errorf("parse the stored Visit-time of %s: %w", f.Domain.Name, err)
 		}
-		full.Windows = append(full.Windows, w.ExpiringAt(v.Until))
+		w.ExpiresAt = v.Until
+		full.Windows = append(full.Windows, w)
 	}
 	if c == nil || c.Robots == nil || c.Robots.Verdict != crawl.RobotsRules && c.Robots.Verdict != crawl.RobotsAllowAll {
 		return full, nil

@@ -130,7 +130,12 @@ func (d Downloader) get(ctx context.Context, c *cachedList) (err error) {
 		return fmt.Errorf("the server responded with %s", resp.Status)
 	}
 	c.ETag, c.LastModified = resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")
-	return c.store(&progressReader{in: io.LimitReader(resp.Body, MaxUnpackedBytes+1), report: d.OnProgress})
+	total := int64(0)
+	return c.store(&countingReader{io.LimitReader(resp.Body, MaxUnpackedBytes+1), func(n int) {
+		if total += int64(n); d.OnProgress != nil {
+			d.OnProgress(total)
+		}
+	}})
 }
 
 // store replaces the file atomically.
@@ -159,21 +164,6 @@ func (c *cachedList) store(body io.Reader) error {
 		return err
 	}
 	return os.WriteFile(c.metadataPath, data, 0o600)
-}
-
-// progressReader reports the number of bytes read.
-type progressReader struct {
-	in     io.Reader
-	n      int64
-	report func(int64)
-}
-
-func (t *progressReader) Read(p []byte) (int, error) {
-	n, err := t.in.Read(p)
-	if t.n += int64(n); t.report != nil {
-		t.report(t.n)
-	}
-	return n, err
 }
 
 // client requests only permitted addresses.

@@ -57,7 +57,7 @@ func from(ctx context.Context, r io.Reader, unpackedMax int64) (*File, error) {
 	if section != nil {
 		f.total = section.Size()
 	}
-	in := bufio.NewReaderSize(&countingReader{r, &f.read}, 64<<10)
+	in := bufio.NewReaderSize(&countingReader{r, func(n int) { f.read.Add(int64(n)) }}, 64<<10)
 	packing, err := packingOf(in)
 	if err != nil {
 		return nil, err
@@ -202,14 +202,15 @@ func tooLarge(unpackedMax int64) error {
 	return fmt.Errorf("%w: the list decompresses to more than %d bytes; split it", crawl.ErrInvalid, unpackedMax)
 }
 
+// countingReader reports the length of each read.
 type countingReader struct {
-	r    io.Reader
-	read *atomic.Int64
+	r      io.Reader
+	onRead func(n int)
 }
 
 func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
-	c.read.Add(int64(n))
+	c.onRead(n)
 	return n, err
 }
 

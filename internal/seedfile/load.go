@@ -75,8 +75,7 @@ func Load(ctx context.Context, r io.Reader, o Options, callbacks Callbacks) (ent
 }
 
 func seedOf(e Entry) seeds.Seed {
-	s := seeds.Of(e.URL)
-	s.Schemeless = e.Bare
+	s := seeds.Typed(e.URL, e.Seed)
 	if e.Rank <= math.MaxInt32 {
 		s.Rank = int32(e.Rank) //nolint:gosec // checked above
 	}

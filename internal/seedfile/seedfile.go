@@ -86,8 +86,8 @@ type Entry struct {
 	// most [MaxRecordBytes] long. URL is Seed as parsed by [urls.ParseSeed].
 	Seed string
 	URL  urls.URL
-	// Bare is set if Seed has no scheme. Feed is set if it is a feed, not a page.
-	Bare, Feed bool
+	// Feed is set if it is a feed, not a page.
+	Feed bool
 	// Rank is its position in the list from 1; 0 means unknown.
 	Rank int64
 }
@@ -209,7 +209,6 @@ func (l *list) add(text []byte, e Entry) error {
 		return l.refuse(e.Line, e.Seed, err)
 	}
 	e.URL = u
-	e.Bare = urls.IsSchemeless(e.Seed)
 	if err := l.entry(e); err != nil {
 		return err
 	}

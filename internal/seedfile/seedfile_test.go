@@ -28,7 +28,6 @@ func read(t *testing.T, o seedfile.Options, r io.Reader) ([]string, error) {
 		u, err := urls.ParseSeed(e.Seed)
 		require.NoError(t, err)
 		require.Equal(t, u, e.URL)
-		require.Equal(t, urls.IsSchemeless(e.Seed), e.Bare)
 		text := fmt.Sprintf("%d %s", e.Line, e.Seed)
 		if e.Rank != 0 {
 			text += fmt.Sprintf(" #%d", e.Rank)

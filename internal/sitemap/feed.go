@@ -27,14 +27,14 @@ var errNoFeed = errors.New("the file is not a feed")
 // FeedEntry is an entry of a feed.
 type FeedEntry struct {
 	// Link is the URL of the entry's page.
-	Link urls.URL
+	Link urls.Spelt
 	// Published is the time of publication or of a later change; zero means unknown.
 	Published time.Time
 }
 
 // ReadFeed returns the entries of an RSS, Atom or JSON feed at a URL that have a page, in their
 // order. It returns them with an error if a part of the feed was not read.
-func ReadFeed(body []byte, contentType string, feed urls.URL) ([]FeedEntry, error) {
+func ReadFeed(body []byte, contentType string, feed urls.Spelt) ([]FeedEntry, error) {
 	text := newText(bytes.NewReader(body[:min(len(body), MaxFeedBytes)]), contentType)
 	read := readXMLFeed
 	if head, _ := text.Peek(headBytes); bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) {
@@ -58,7 +58,7 @@ type jsonFeed struct {
 	} `json:"items"`
 }
 
-func readJSONFeed(in *bufio.Reader, feed urls.URL) (entries []FeedEntry, err error) {
+func readJSONFeed(in *bufio.Reader, feed urls.Spelt) (entries []FeedEntry, err error) {
 	var read jsonFeed
 	if err := json.NewDecoder(in).Decode(&read); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func later(a, b time.Time) time.Time {
 // feedReader reads RSS, RDF and Atom.
 type feedReader struct {
 	entries []FeedEntry
-	base    urls.URL // by xml:base outside of entries
+	base    urls.Spelt // by xml:base outside of entries
 	isFeed  bool
 	depth   int // in the open entry; 0 is outside
 	entry   feedEntry
@@ -99,13 +99,13 @@ type feedReader struct {
 
 // feedEntry is an open entry, with the links of the elements link and guid, and of Atom's link.
 type feedEntry struct {
-	base             urls.URL
+	base             urls.Spelt
 	link, guid, href string
 	published        time.Time
 	isPermalink      bool // of guid
 }
 
-func readXMLFeed(in *bufio.Reader, feed urls.URL) ([]FeedEntry, error) {
+func readXMLFeed(in *bufio.Reader, feed urls.Spelt) ([]FeedEntry, error) {
 	tokens, r := newTokens(in), &feedReader{base: feed}
 	for len(r.entries) < MaxFeedEntries {
 		token, err := tokens.next()
@@ -190,19 +190,13 @@ func (r *feedReader) store() {
 	value := strings.TrimSpace(r.value.String())
 	switch r.field {
 	case "link":
-		setFirst(&r.entry.link, value)
+		r.entry.link = cmp.Or(r.entry.link, value)
 	case "guid":
-		setFirst(&r.entry.guid, value)
+		r.entry.guid = cmp.Or(r.entry.guid, value)
 	case "pubDate", "date", "published", "issued", "updated", "modified":
 		r.entry.published = later(r.entry.published, crawl.ParseDate(value))
 	}
 	r.field = ""
-}
-
-func setFirst(to *string, value string) {
-	if *to == "" {
-		*to = value
-	}
 }
 
 // finish ends the open entry.
@@ -225,7 +219,7 @@ func (r *feedReader) finish() {
 }
 
 // resolve returns the URL of a reference, or the base if it is empty or invalid.
-func resolve(base urls.URL, ref string) urls.URL {
+func resolve(base urls.Spelt, ref string) urls.Spelt {
 	if to, err := base.Resolve(ref); ref != "" && err == nil {
 		return to
 	}

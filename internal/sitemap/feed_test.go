@@ -94,9 +94,9 @@ func FuzzReadFeed(f *testing.F) {
 	})
 }
 
-func at(t *testing.T, address string) urls.URL {
+func at(t *testing.T, address string) urls.Spelt {
 	t.Helper()
-	u, err := urls.Parse(address)
+	u, err := urls.Spelt{}.Resolve(address)
 	require.NoError(t, err)
 	return u
 }

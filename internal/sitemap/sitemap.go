@@ -226,11 +226,7 @@ var roots = map[string]Format{"urlset": URLs, "sitemapindex": Index, "rss": Feed
 var entryOf = map[Format]string{URLs: "url", Index: "sitemap"}
 
 var fields = map[string]func(*Entry, string){
-	"loc": func(e *Entry, text string) {
-		if e.Loc == "" {
-			e.Loc = text
-		}
-	},
+	"loc": func(e *Entry, text string) { e.Loc = cmp.Or(e.Loc, text) },
 	"lastmod": func(e *Entry, text string) {
 		if at := crawl.ParsePublicationDate(text); at.After(e.LastMod) {
 			e.LastMod = at

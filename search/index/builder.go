@@ -29,16 +29,16 @@ func Build(
 	for n := range pages {
 		p := &pages[n]
 		r.page = uint32(n)
-		words, title := r.read(p)
+		r.read(p)
 		t.add(meta{
 			page: p.Page, version: p.Version, domain: crawl.Hash32(p.Domain), language: p.Language, date: dayOf(p.Date),
-			words: byte(min(255, math.Round(8*math.Log2(float64(max(words, 0)+1))))),
-			worth: worthCode(p.Score), title: byte(min(255, title)), //nolint:gosec // bounded
-		}, words)
+			words: byte(min(255, math.Round(8*math.Log2(float64(max(p.Words, 0)+1))))),
+			worth: worthCode(p.Score), title: byte(min(255, p.TitleWords)), //nolint:gosec // bounded
+		}, p.Words)
 		r.domains.add(p.Domain, piece{page: r.page})
-		r.languages.add(base(p.Language), piece{page: r.page})
-		if p.SecondLanguage != "" && base(p.SecondLanguage) != base(p.Language) {
-			r.languages.add(base(p.SecondLanguage), piece{page: r.page})
+		r.languages.add(Base(p.Language), piece{page: r.page})
+		if p.SecondLanguage != "" && Base(p.SecondLanguage) != Base(p.Language) {
+			r.languages.add(Base(p.SecondLanguage), piece{page: r.page})
 		}
 	}
 	all := map[string]*pieces{domainPrefix: &r.domains, languagePrefix: &r.languages, wordPrefix: &r.words}
@@ -53,8 +53,8 @@ func Build(
 	return t.finish()
 }
 
-// base returns the first subtag of a tag.
-func base(tag string) string {
+// Base returns the first subtag of a tag.
+func Base(tag string) string {
 	b, _, _ := strings.Cut(tag, "-")
 	return b
 }
@@ -116,15 +116,14 @@ func (r *reader) release() {
 	readers.Put(r)
 }
 
-// read reads a page and returns the number of words in its main text and in its title.
-func (r *reader) read(p *crawl.IndexedPage) (words, title int) {
+// read reads the texts of a page.
+func (r *reader) read(p *crawl.IndexedPage) {
 	r.text(p, p.Title, inTitle)
 	r.text(p, p.Description, inDescription)
 	r.text(p, p.Address, inAddress)
 	r.text(p, p.Headings, inHeading)
 	r.text(p, p.Anchors, inAnchor)
 	r.text(p, p.Text, 0)
-	return p.Words, p.TitleWords
 }
 
 // text reads one text of a page. A field of 0 means the main text.
@@ -239,7 +238,6 @@ type tables struct {
 	w         writer
 	pages     int
 	total     int64
-	numbers   map[string]byte
 	languages []string
 
 	norms, ids, langs, dates []byte
@@ -258,19 +256,13 @@ func (t *tables) add(m meta, words int) {
 
 // number returns the number of a language. All languages after the first 255 share 255.
 func (t *tables) number(tag string) byte {
-	if n, known := t.numbers[tag]; known {
-		return n
+	n := slices.Index(t.languages, tag)
+	if n < 0 {
+		if n = len(t.languages); n < 255 {
+			t.languages = append(t.languages, tag)
+		}
 	}
-	if len(t.languages) == 255 {
-		return 255
-	}
-	if t.numbers == nil {
-		t.numbers = map[string]byte{}
-	}
-	n := byte(len(t.languages)) //nolint:gosec // below 255
-	t.numbers[tag] = n
-	t.languages = append(t.languages, tag)
-	return n
+	return byte(n) //nolint:gosec // at most 255
 }
 
 func (t *tables) finish() (crawl.Segment, error) {

@@ -78,6 +78,14 @@ func blockKey[T string | []byte](term T, n int) string {
 	return string(binary.BigEndian.AppendUint32(append([]byte(term), 0), uint32(n))) //nolint:gosec // some thousand
 }
 
+func blockRefs[T string | []byte](segment int64, term T, blocks []int) []crawl.ChunkRef {
+	refs := make([]crawl.ChunkRef, len(blocks))
+	for i, n := range blocks {
+		refs[i] = crawl.ChunkRef{Segment: segment, Kind: kindPostings, Key: blockKey(term, n)}
+	}
+	return refs
+}
+
 func columnKey(n int) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(n))) //nolint:gosec // some thousand
 }

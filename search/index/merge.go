@@ -199,9 +199,7 @@ func (m *merger) take(c *cursor) error {
 	if e.blocks == nil {
 		err = m.run.decode(e.inline, e.pages, isWord(c.key))
 	} else {
-		err = m.blocks(c, len(e.blocks), func(i int, block []byte) error {
-			return m.run.decode(block, e.blocks[i].count, isWord(c.key))
-		})
+		err = m.decodeBlocks(c, e)
 	}
 	numbers := m.numbers[c.n]
 	for _, it := range m.run.items {
@@ -215,20 +213,16 @@ func (m *merger) take(c *cursor) error {
 	return err
 }
 
-// blocks yields the first n blocks of a term.
-func (m *merger) blocks(c *cursor, n int, yield func(i int, block []byte) error) error {
-	refs := make([]crawl.ChunkRef, n)
-	for i := range refs {
-		refs[i] = crawl.ChunkRef{Segment: c.segment, Kind: kindPostings, Key: blockKey(c.key, i)}
-	}
+// decodeBlocks reads the blocks of a term into m.run.
+func (m *merger) decodeBlocks(c *cursor, e entry) error {
 	i := 0
-	for some := range slices.Chunk(refs, scanBatch) {
-		blocks, err := m.src.Chunks(m.ctx, some)
+	for refs := range slices.Chunk(blockRefs(c.segment, c.key, e.blocksFor(nil)), scanBatch) {
+		blocks, err := m.src.Chunks(m.ctx, refs)
 		if err != nil {
 			return err
 		}
 		for _, block := range blocks {
-			if err := yield(i, block); err != nil {
+			if err := m.run.decode(block, e.blocks[i].count, isWord(c.key)); err != nil {
 				return err
 			}
 			i++

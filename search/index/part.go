@@ -39,7 +39,7 @@ func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(
 		return yield(e.inline, e.pages)
 	}
 	wanted := e.blocksFor(within)
-	chunks, err := p.batch.get(p.refs(key, wanted))
+	chunks, err := p.batch.get(blockRefs(p.segment.ID, key, wanted))
 	if err != nil {
 		return err
 	}
@@ -56,14 +56,6 @@ func (p *part) blocks(key string, within []uint32, grow func(n int), yield func(
 		}
 	}
 	return nil
-}
-
-func (p *part) refs(key string, blocks []int) []crawl.ChunkRef {
-	refs := make([]crawl.ChunkRef, len(blocks))
-	for i, n := range blocks {
-		refs[i] = crawl.ChunkRef{Segment: p.segment.ID, Kind: kindPostings, Key: blockKey(key, n)}
-	}
-	return refs
 }
 
 // phrase returns the pages that have all words of a phrase after the right buckets.

@@ -92,7 +92,7 @@ func parseRate(b *testing.B) float64 {
 		defer resp.Release()
 		text, _, err := fetch.ToUTF8(resp.Body, resp.ContentType)
 		require.NoError(b, err)
-		page, err := extract.HTML(text, at, extract.Limits{})
+		page, err := extract.HTML(text, urls.Spelt{URL: at}, extract.Limits{})
 		require.NoError(b, err)
 		require.NotEmpty(b, page.Links)
 	})

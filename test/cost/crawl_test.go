@@ -22,6 +22,7 @@ import (
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/language/models"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/request"
 )
 
 const (
@@ -56,9 +57,11 @@ func newCrawler(t *testing.T, url string) *crawler {
 	resolver, err := dns.New(dns.Config{Servers: []string{c.web.dns}})
 	require.NoError(t, err)
 	c.acts, err = activities.New(activities.Config{
-		Store: c.store, Fetcher: client, Resolver: resolver, Starter: nobody{}, Agent: "mosey",
-		Logger: slog.New(slog.DiscardHandler), Languages: language.New(models.Models{}),
-		Network: network.New(network.Config{Jitter: rand.Float64, DoubtLimit: -1}),
+		Store: c.store, Starter: nobody{}, Agent: "mosey", Languages: language.New(models.Models{}),
+		Requests: request.Config{
+			Fetcher: client, Resolver: resolver, Log: slog.New(slog.DiscardHandler),
+			Network: network.New(network.Config{Jitter: rand.Float64, DoubtLimit: -1}),
+		},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { activities.Wait(c.acts) })

@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/reconcile"
+	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/test/model"
 )
 
@@ -205,8 +206,8 @@ func callFor[T any](b *bench, workflow string, do func(context.Context, *activit
 		monitor = network.New(network.Config{Jitter: func() float64 { return 0 }, EvidenceTimeout: 10 * time.Millisecond, DoubtLimit: -1})
 	}
 	acts, err := activities.New(activities.Config{
-		Store: b.store, Fetcher: b.sites, Resolver: b.sites, Starter: b.temporal, Agent: "mosey",
-		Logger: slog.New(slog.DiscardHandler), Network: monitor,
+		Store: b.store, Starter: b.temporal, Agent: "mosey",
+		Requests: request.Config{Fetcher: b.sites, Resolver: b.sites, Network: monitor, Log: slog.New(slog.DiscardHandler)},
 	})
 	if err != nil {
 		return out, err

@@ -21,7 +21,6 @@ func wholeCases(changing changes, reading reads) {
 	changing["Doctor"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		domains := []string{site(sitePlain), site(siteOther), site(siteClaimed), site(siteExpired)}
-		c.ok(c.q.CheckDomains(ctx, dbsqlc.CheckDomainsParams{After: 100, Max: 200}))
 		c.ok(c.q.CheckLastIDs(ctx))
 		c.ok(c.q.CheckMoved(ctx))
 		c.ok(c.q.CheckDue(ctx, domains))

@@ -26,6 +26,7 @@ import (
 	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/workflows"
 )
 
@@ -159,20 +160,20 @@ func NewWorker(
 		images = &ImageStore{Location: f.ImageStore, t: t}
 	}
 	config := activities.Config{
-		Store: store, Fetcher: fetcher, Resolver: resolver, Agent: token,
-		Starter:   workflows.Starter{Client: c, PageURL: f.WebURL, Versioned: v.BuildID != ""},
-		Completer: c.Client,
-		Logger:    logger, MaxFetches: f.MaxFetches, RequestTimeout: f.Timeout,
-		Permits: fleet.permits, Worker: fleet.ID,
-		SeedFiles:      activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()},
-		AllowMalformed: f.MalformedRobots == "allow", Network: monitor, Languages: language.New(models),
-		Images: images,
+		Store:   store,
+		Starter: workflows.Starter{Client: c, PageURL: f.WebURL, Versioned: v.BuildID != ""},
+		Requests: request.Config{
+			Fetcher: fetcher, Resolver: resolver, MaxFetches: f.MaxFetches, Permits: fleet.permits, Worker: fleet.ID,
+			Timeout: f.Timeout, Network: monitor, Log: logger,
+		},
+		Completer: c.Client, Agent: token, AllowMalformed: f.MalformedRobots == "allow", Languages: language.New(models),
+		SeedFiles: activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()}, Images: images,
 	}
 	if t.hasTraces() {
-		config.Tracer = t.traces.Tracer
+		config.Requests.Tracer = t.traces.Tracer
 	}
 	if t.hasMetrics() {
-		config.Observe = t.Attempt
+		config.Requests.Observe = t.Attempt
 	}
 	acts, err := activities.New(config)
 	if err != nil {

@@ -61,6 +61,7 @@ func printPage(w io.Writer, r report.Page) error {
 		}
 	}
 	rowIfSet("title", "%q", r.Title)
+	rowIfSet("requested as", "%s", r.RequestTarget)
 	rowIfSet("language", "%s", r.Language)
 	rowIfSet("description", "%q", r.Description)
 	at("published", r.Published)
