@@ -17,7 +17,7 @@ import (
 // print a file.
 func TestCommandsPrintJSON(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(newCLI(), kong.Name("mosey"))
+	parser, err := kong.New(newCLI(), kong.Name("mosey"), enums)
 	require.NoError(t, err)
 	var without []string
 	for _, leaf := range parser.Model.Leaves(true) {

@@ -32,7 +32,7 @@ func TestCrawl(t *testing.T) {
 		h.stdin = s.Seeds()[2] + "\n"
 		r := h.Execute(s.crawl(s.Seeds()[0], file, "-", "--json", "--run", "small-web")...)
 		require.Zero(t, r.Code, r.Stderr)
-		output.ContainsOnSameLine(t, r.Stderr, file+":3 skipped: not a URL or host name")
+		output.ContainsOnSameLine(t, r.Stderr, file+":3 skipped: no URL: neither an http or https URL nor a host")
 		require.Equal(t, 1, strings.Count(r.Said(), "\n"), r.Stderr)
 		all := output.Lines[seed.Event](t, r.Stdout)
 		require.Equal(t, "started", all[0].Event)

@@ -36,7 +36,7 @@ func TestCrawls(t *testing.T) {
 	require.Equal(t, 404, newest.StatusCode)
 	require.Equal(t, aDomain, newest.Domain)
 
-	r.Refuse([]string{"crawls", "--outcome", "good"}, `--outcome "good": want success, blocked_robots, `, " or skipped")
+	r.Refuse([]string{"crawls", "--outcome", "good"}, `--outcome must be one of "","success","blocked_robots",`, `"skipped" but got "good"`)
 	r.Refuse([]string{"crawls", "--limit", "0"}, "--limit 0: want 1 to 100000")
 	r.Refuse([]string{"crawls", "--since", "soon"}, `--since "soon"`)
 	r.Refuse([]string{"crawls", "--domain", "not a domain"}, "not a domain")

@@ -25,7 +25,7 @@ func parseLine(t *testing.T, args []string) error {
 	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return a == "--help" || a == "--version" || a == "help" }) {
 		return nil
 	}
-	parser, err := wiring.NewParser(newCLI(), nil, nil, kong.Name("mosey"), kong.Exit(func(int) {}))
+	parser, err := wiring.NewParser(newCLI(), nil, nil, kong.Name("mosey"), enums, kong.Exit(func(int) {}))
 	require.NoError(t, err)
 	_, err = parser.Parse(show.SearchWords(parser.Model, args))
 	return err
@@ -124,7 +124,7 @@ func TestVariablesInDocuments(t *testing.T) {
 		}
 	}
 	for _, flags := range []any{newCLI(), new(wiring.ServeFlags)} { // those of the worker alone
-		parser, err := wiring.NewParser(flags, nil, nil)
+		parser, err := wiring.NewParser(flags, nil, nil, enums)
 		require.NoError(t, err)
 		add(parser.Model.Node)
 	}

@@ -136,9 +136,9 @@ func TestExport(t *testing.T) {
 		require.Subset(t, domains[0], map[string]any{"domain": aDomain, "runs": 1.0, "requests": 0.0}, "sums are those of the run")
 		out := []string{"--out", "-", "--format", "csv"}
 		r.Refuse(append([]string{"export", "pages", "--run", "nobody"}, out...), `run "nobody" does not exist`)
-		r.Refuse(append([]string{"export", "links", "--run", "other"}, out...), "--run other does not apply to links", "export pages, crawls or domains")
+		r.Refuse(append([]string{"export", "links", "--run", "other"}, out...), "--run other does not apply to links", "export pages or crawls or domains")
 		r.Refuse(append([]string{"export", "domains", "--outcome", "success"}, out...), "--outcome success does not apply to domains")
-		r.Refuse(append([]string{"export", "pages", "--outcome", "good"}, out...), `--outcome "good": want success, `)
+		r.Refuse(append([]string{"export", "pages", "--outcome", "good"}, out...), `--outcome must be one of "","success",`, `but got "good"`)
 	})
 
 	t.Run("HasTheImagesThatPagesNameStill", func(t *testing.T) {
@@ -301,10 +301,10 @@ func TestExportUsage(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"everything", "--out", "x.csv"}, []string{`export "everything": want pages, links, crawls, domains, images or provenance`}},
+		{[]string{"everything", "--out", "x.csv"}, []string{`must be one of "pages","links","crawls","domains","images","provenance" but got "everything"`}},
 		{[]string{"pages"}, []string{"missing flags: --out=FILE|DIR|-"}},
 		{[]string{"pages", "--out="}, []string{"--out is empty: give a file"}},
-		{[]string{"pages", "--out", "x.csv", "--format", "xml"}, []string{`--format "xml": want parquet, jsonl or csv`}},
+		{[]string{"pages", "--out", "x.csv", "--format", "xml"}, []string{`--format must be one of "","parquet","jsonl","csv" but got "xml"`}},
 		{[]string{"pages", "--out", "x.xml"}, []string{"--out x.xml: unknown file extension", "--format"}},
 		{[]string{"pages", "--out", "-"}, []string{"--out -: ", "add --format, want parquet, jsonl or csv"}},
 		{[]string{"pages", "--out", "x.csv", "--domain", "no domain"}, []string{`domain "no domain"`}},

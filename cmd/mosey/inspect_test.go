@@ -130,7 +130,7 @@ func TestDomain(t *testing.T) {
 		output.ContainsOnSameLine(t, out, "next request ", "not before ", "(delay)")
 		output.ContainsOnSameLine(t, out, "health ", "1 of 1 recent responses failed")
 		output.ContainsOnSameLine(t, out, "pending ", "1")
-		output.ContainsOnSameLine(t, out, "robots.txt ", aOrigin+": rules, crawl-delay 30s (answered 200), until ")
+		output.ContainsOnSameLine(t, out, "robots ", "robots.txt of "+aOrigin+": rules, crawl-delay 30s (answered 200); valid until ")
 		output.ContainsOnSameLine(t, out, "run small-web ", "running: 1 server error")
 		output.ContainsOnSameLine(t, out, "server error 503 "+aPage+" overloaded")
 		for line := range strings.Lines(out) {

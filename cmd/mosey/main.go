@@ -25,6 +25,9 @@ import (
 	"github.com/mosey-web/mosey/cmd/mosey/images"
 	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/cmd/mosey/show"
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/internal/export"
 )
 
 type cli struct {
@@ -74,6 +77,15 @@ type cli struct {
 	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Replay running workflows on this program before a deployment."`
 }
 
+// enums holds the lists of names in the tags of flags and arguments.
+var enums = kong.Vars{
+	"export_formats": command.Join(export.Formats(), ","),
+	"export_tables":  command.Join(export.Tables(), ","),
+	"image_formats":  command.Join(crawl.ImageFormats, ","),
+	"outcomes":       command.Join(crawl.Outcomes(), ","),
+	"refresh_kinds":  command.Join(settings.RefreshKinds, ","),
+}
+
 func newCLI() *cli {
 	c := new(cli)
 	c.Crawl.Plugins, c.Recrawl.Plugins = command.SettingFlags(), command.SettingFlags()
@@ -99,7 +111,7 @@ func run(ctx context.Context, args []string, e *command.Env) int {
 	exited := -1
 	args, all := helpArgs(args)
 	parser, err := wiring.NewParser(c, e.Environ, e.Settings,
-		kong.Name("mosey"),
+		kong.Name("mosey"), enums,
 		kong.Description("Mosey is a polite web crawler that survives crashes.\n\n"+
 			"Example: mosey crawl https://example.org/ --delay 10s --contact you@example.org\n\n"+
 			"mosey help all also lists the rare commands."),

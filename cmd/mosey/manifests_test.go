@@ -28,7 +28,7 @@ func TestManifests(t *testing.T) {
 			}
 		}
 		require.NoError(t, yaml.Unmarshal([]byte(text), &workload))
-		parser, err := wiring.NewParser(newCLI(), nil, nil, kong.Name("mosey"))
+		parser, err := wiring.NewParser(newCLI(), nil, nil, kong.Name("mosey"), enums)
 		require.NoError(t, err)
 		kctx, err := parser.Parse(workload.Spec.Template.Spec.Containers[0].Args)
 		require.NoError(t, err, name)

@@ -54,7 +54,7 @@ func TestRecrawl(t *testing.T) {
 		r.Refuse([]string{"recrawl", "--older-than", "1d", "--for", "1h"}, "--for and --detach need --outdated or --into")
 		r.Refuse([]string{"recrawl", "--outdated", "--into", "x"}, "--only and --into need --older-than")
 		run := []string{"recrawl", "--older-than", "1d", "--run", "small-web"}
-		r.Refuse(append(run, "--only", "words"), `--only "words": want pages or images`)
+		r.Refuse(append(run, "--only", "words"), `--only must be one of "","pages","images" but got "words"`)
 		r.Refuse(append(run, "--only", "images"), "run small-web takes no images")
 		r.Refuse(append(run, "--into", "small-web"), "want a different run")
 		r.Refuse(append(run, "--into", "no name"), "no name")

@@ -17,7 +17,7 @@ func TestResumeCommand(t *testing.T) {
 	t.Parallel()
 	flags := func(t *testing.T, environ wiring.Env, args ...string) string {
 		t.Helper()
-		parser, err := wiring.NewParser(newCLI(), environ, nil, kong.Name("mosey"))
+		parser, err := wiring.NewParser(newCLI(), environ, nil, kong.Name("mosey"), enums)
 		require.NoError(t, err)
 		ctx, err := parser.Parse(args)
 		require.NoError(t, err)

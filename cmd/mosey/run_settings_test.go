@@ -15,7 +15,7 @@ import (
 func runSettingsOf(t *testing.T, env wiring.Env, file string, args ...string) (command.RunSettings, error) {
 	t.Helper()
 	c := newCLI()
-	parser, err := wiring.NewParser(c, env, []string{newHarness(t).WriteFile("config.yaml", file)})
+	parser, err := wiring.NewParser(c, env, []string{newHarness(t).WriteFile("config.yaml", file)}, enums)
 	if err != nil {
 		return command.RunSettings{}, err
 	}

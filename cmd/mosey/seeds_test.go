@@ -42,8 +42,8 @@ func TestSeeds(t *testing.T) {
 		h.Refuse([]string{"crawl", empty}, "no seeds in "+empty+": want one URL per line, such as https://example.org/")
 		h.Refuse([]string{"crawl", "-"}, "no seeds in -: want one URL per line")
 		h.stdin = "a\n"
-		h.Refuse([]string{"crawl", "-"}, "no seeds in the input: standard input:1 skipped: not a URL or host name")
-		h.stdin = aPage + "\n" + strings.Repeat("a", 65537)
-		h.Refuse([]string{"crawl", "-"}, "standard input:2: the line is longer than 65536 bytes: want one URL per line")
+		h.Refuse([]string{"crawl", "-"}, "no seeds in the input: standard input:1 skipped: a: neither an http or https URL nor a host")
+		h.stdin = "# ours\n" + strings.Repeat("a", 65537)
+		h.Refuse([]string{"crawl", "-"}, "standard input:2 skipped: aaa", "the line is longer than 64 KiB: want one URL per line")
 	})
 }

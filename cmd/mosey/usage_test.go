@@ -18,7 +18,7 @@ import (
 // commands are all there are.
 func commands(t *testing.T) (names []string) {
 	t.Helper()
-	parser, err := kong.New(newCLI())
+	parser, err := kong.New(newCLI(), enums)
 	require.NoError(t, err)
 	for _, c := range parser.Model.Children {
 		if !c.Hidden {
@@ -76,7 +76,7 @@ func TestHelp(t *testing.T) {
 
 	t.Run("OfCrawlIsShort", func(t *testing.T) {
 		t.Parallel()
-		parser, err := kong.New(newCLI())
+		parser, err := kong.New(newCLI(), enums)
 		require.NoError(t, err)
 		command.HideExpert(parser.Model)
 		own := 0

@@ -108,7 +108,7 @@ func (f flags) serve(ctx context.Context, environ wiring.Env, stderr io.Writer) 
 	}
 	defer store.Close()
 	defer wiring.LimitMemory(environ, wiring.MemoryWithoutTemporal)()
-	c, err := wiring.Dial(ctx, wiring.Connection{Env: environ}, logger, t)
+	c, err := wiring.Dial(ctx, environ, "", logger, t)
 	if err != nil {
 		return err
 	}

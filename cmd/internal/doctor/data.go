@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mosey-web/mosey/db"
@@ -32,26 +31,38 @@ var invariants = []invariant{
 		name: "due", severity: Fault, rowNoun: "domain",
 		about:  "Compares the stored due time of each domain in each run with its primary rows.",
 		defect: "due earlier than stored, and so not requested", remedy: "Run mosey doctor --only due --repair, and report it.",
-		find: checkByDomain((*db.Store).CheckDue), fix: repairDue, fixSummary: "stored the correct due times",
+		find: checkByDomain((*db.Store).CheckDue),
+		fix: repairEach(func(ctx context.Context, s *db.Store, d db.Discrepancy) error {
+			return s.RepairDue(ctx, []string{d.Domain})
+		}),
+		fixSummary: "stored the correct due times",
 	},
 	{
 		name: "totals", severity: Warning, rowNoun: "domain",
 		about:  "Compares the totals of each domain in each run with its attempts.",
 		defect: "totals differ from the attempts", remedy: "Run mosey doctor --only totals --repair, and report it.",
-		find: checkByDomain((*db.Store).CheckTotals), fix: repairTotals, fixSummary: "counted again",
+		find:       checkByDomain((*db.Store).CheckTotals),
+		fix:        repairEach(func(ctx context.Context, s *db.Store, d db.Discrepancy) error { return s.RepairTotals(ctx, d.Domain) }),
+		fixSummary: "counted again",
 	},
 	{
 		name: "budgets", severity: Warning, rowNoun: "run",
 		about:  "Compares the used budgets of each run with its domains.",
 		defect: "used budgets differ from the domains", remedy: "Run mosey doctor --only budgets --repair, and report it.",
-		find: checkAll((*db.Store).CheckBudgets), fix: repairBudgets, fixSummary: "counted the used budgets again",
+		find:       checkAll((*db.Store).CheckBudgets),
+		fix:        repairEach(func(ctx context.Context, s *db.Store, d db.Discrepancy) error { return s.RepairBudgets(ctx, d.ID) }),
+		fixSummary: "counted the used budgets again",
 	},
 	{
 		name: "in-flight", severity: Fault, rowNoun: "domain",
 		about:  "Finds attempts stored as in flight that no worker makes.",
 		defect: "an attempt is stored as in flight, and no worker makes it",
 		remedy: "Run mosey doctor --only in-flight --repair, which closes the attempt as lost and retries the page.",
-		find:   checkByDomain((*db.Store).CheckOpen), fix: repairInFlight, fixSummary: "closed the attempts as lost by a dead worker",
+		find:   checkByDomain((*db.Store).CheckOpen),
+		fix: repairEach(func(ctx context.Context, s *db.Store, d db.Discrepancy) error {
+			return s.RepairOpen(ctx, d.Domain, d.ID)
+		}),
+		fixSummary: "closed the attempts as lost by a dead worker",
 	},
 	{
 		name: "keywords", severity: Warning, rowNoun: "page",
@@ -65,7 +76,11 @@ var invariants = []invariant{
 		name: "revisits", severity: Fault, rowNoun: "page",
 		about:  "Checks that each page of a recrawling run has a pending visit or a time for the next visit.",
 		defect: "never visited again", remedy: "Run mosey doctor --only revisits --repair, and report it.",
-		find: checkByID((*db.Store).CheckRevisits, func(page, _ int64) int64 { return page }), fix: repairRevisits,
+		find: checkByID((*db.Store).CheckRevisits, func(page, _ int64) int64 { return page }),
+		fix: repairEach(func(ctx context.Context, s *db.Store, d db.Discrepancy) error {
+			_, err := s.RepairRevisits(ctx, d.ID-1, d.ID)
+			return err
+		}),
 		fixSummary: "due for a visit now",
 	},
 	{
@@ -217,35 +232,18 @@ func (p *Target) reportf(format string, args ...any) {
 	}
 }
 
-func repairDue(ctx context.Context, s *db.Store, discrepancies []db.Discrepancy) error {
-	return s.RepairDue(ctx, distinctDomains(discrepancies))
-}
-
-func repairTotals(ctx context.Context, s *db.Store, discrepancies []db.Discrepancy) error {
-	for _, domain := range distinctDomains(discrepancies) {
-		if err := s.RepairTotals(ctx, domain); err != nil {
-			return err
+// repairEach returns a function that repairs each discrepancy of a step.
+func repairEach(
+	repair func(context.Context, *db.Store, db.Discrepancy) error,
+) func(context.Context, *db.Store, []db.Discrepancy) error {
+	return func(ctx context.Context, s *db.Store, discrepancies []db.Discrepancy) error {
+		for _, d := range discrepancies {
+			if err := repair(ctx, s, d); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
-}
-
-func repairBudgets(ctx context.Context, s *db.Store, discrepancies []db.Discrepancy) error {
-	for _, d := range discrepancies {
-		if err := s.RepairBudgets(ctx, d.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func repairInFlight(ctx context.Context, s *db.Store, discrepancies []db.Discrepancy) error {
-	for _, d := range discrepancies {
-		if err := s.RepairOpen(ctx, d.Domain, d.ID); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func repairKeywords(ctx context.Context, s *db.Store, discrepancies []db.Discrepancy) error {
@@ -254,22 +252,4 @@ func repairKeywords(ctx context.Context, s *db.Store, discrepancies []db.Discrep
 		ids[i] = d.ID
 	}
 	return s.RepairKeywords(ctx, ids)
-}
-
-func repairRevisits(ctx context.Context, s *db.Store, discrepancies []db.Discrepancy) error {
-	for _, d := range discrepancies {
-		if _, err := s.RepairRevisits(ctx, d.ID-1, d.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// distinctDomains returns the distinct domains in order.
-func distinctDomains(discrepancies []db.Discrepancy) (domains []string) {
-	for _, d := range discrepancies {
-		domains = append(domains, d.Domain)
-	}
-	slices.Sort(domains)
-	return slices.Compact(domains)
 }

@@ -65,7 +65,7 @@ func checkDataDir(_ context.Context, p *Target) ([]Finding, error) {
 	case !stat.IsDir():
 		return newFinding(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
 	}
-	if err := checkWritable(at); err != nil {
+	if err := wiring.CheckWritable(at); err != nil {
 		return newFinding(Fault,
 			"Give the directory to this user (chown "+strconv.Itoa(os.Geteuid())+" "+at+"), or choose another with --data-dir DIR.",
 			"%s is not writable: %v", at, err), nil
@@ -92,15 +92,6 @@ func existingPrefix(path string) (string, error) {
 		}
 		path = filepath.Dir(path)
 	}
-}
-
-func checkWritable(dir string) error {
-	file, err := os.CreateTemp(dir, ".mosey-doctor-")
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString("mosey doctor tries to write here\n")
-	return errors.Join(err, file.Close(), os.Remove(file.Name()))
 }
 
 func checkPrograms(ctx context.Context, p *Target) ([]Finding, error) {
@@ -151,7 +142,7 @@ func checkPorts(ctx context.Context, p *Target) (found []Finding, err error) {
 		default:
 			found = append(found, newFinding(Note,
 				"No action is needed, because Mosey uses and prints another port; --temporal-port and --ui-port choose it.",
-				"%d (%s) is used by %s", port.Number, port.For, listenerOn(port.Number))...)
+				"%d (%s) is used by another process", port.Number, port.For)...)
 		}
 	}
 	return found, nil
@@ -181,7 +172,7 @@ func checkDisks(_ context.Context, p *Target) (found []Finding, err error) {
 		}
 		found = append(found, judgeDiskSpace(dir, space)...)
 	}
-	if err := checkWritable(os.TempDir()); err != nil {
+	if err := wiring.CheckWritable(os.TempDir()); err != nil {
 		found = append(found, newFinding(Warning, "Set TMPDIR to a writable directory.", "no image can be downloaded: %v", err)...)
 	}
 	return found, nil
@@ -249,45 +240,4 @@ func checkOpenFiles(_ context.Context, p *Target) ([]Finding, error) {
 			"%d files, and %d requests in flight may need %d", limit, p.Fetch.MaxFetches, want), nil
 	}
 	return okFinding("%d", limit), nil
-}
-
-// listenerOn names the process that listens on a port, if Linux reports it.
-func listenerOn(port int) string {
-	const listens = "0A"
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := os.ReadFile(table)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			fields := strings.Fields(line)
-			if len(fields) < 10 || fields[3] != listens || !strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", port)) {
-				continue
-			}
-			if name := ownerOf("socket:[" + fields[9] + "]"); name != "" {
-				return name
-			}
-		}
-	}
-	return "another process"
-}
-
-// ownerOf names the process with a socket, or "" if unknown, for example another user's.
-func ownerOf(socket string) string {
-	files, err := filepath.Glob("/proc/[0-9]*/fd/*")
-	if err != nil {
-		return ""
-	}
-	for _, file := range files {
-		if target, err := os.Readlink(file); err != nil || target != socket {
-			continue
-		}
-		process := filepath.Dir(filepath.Dir(file))
-		name, err := os.ReadFile(filepath.Join(process, "comm"))
-		if err != nil {
-			return ""
-		}
-		return fmt.Sprintf("%s (pid %s)", strings.TrimSpace(string(name)), filepath.Base(process))
-	}
-	return ""
 }

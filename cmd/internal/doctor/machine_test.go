@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"testing"
 
@@ -40,11 +39,7 @@ func TestPorts(t *testing.T) {
 	require.NoError(t, err)
 	port := listener.Addr().(*net.TCPAddr).Port
 	p := &Target{DataDir: freshDir(t), Ports: []Port{{port, "Temporal"}}}
-	who := "another process"
-	if runtime.GOOS == "linux" {
-		who = "(pid " + strconv.Itoa(os.Getpid()) + ")"
-	}
-	requireFinding(t, p.look(t, "ports"), Note, strconv.Itoa(port), who, "--temporal-port")
+	requireFinding(t, p.look(t, "ports"), Note, strconv.Itoa(port), "is used by another process", "--temporal-port")
 	require.NoError(t, listener.Close())
 	requireFinding(t, p.look(t, "ports"), OK, "is free")
 	p.Environ = wiring.Env{"TEMPORAL_ADDRESS=localhost:1"}

@@ -15,49 +15,36 @@ import (
 	"github.com/mosey-web/mosey/internal/traces"
 )
 
-// Statements is a pgx tracer that times the statements of a pool under the names sqlc gives them.
-type Statements struct{ m *Metrics }
-
-// Statements returns a tracer for a pool.
-func (m *Metrics) Statements() Statements { return Statements{m} }
+// Statements is a pgx tracer. It times the statements of a pool under the names sqlc gives them,
+// and adds them to the trace of their attempt, if it has one.
+type Statements struct {
+	// Metrics is nil if metrics are off.
+	Metrics *Metrics
+}
 
 type startedKey struct{}
 
 type startedStatement struct {
-	name string
-	at   time.Time
+	name  string
+	at    time.Time
+	trace *traces.Statement
 }
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (Statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	return context.WithValue(ctx, startedKey{}, startedStatement{statementName(data.SQL), time.Now()})
+	name := statementName(data.SQL)
+	return context.WithValue(ctx, startedKey{}, startedStatement{name, time.Now(), traces.BeginStatement(ctx, name)})
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
-func (s Statements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
-	if began, ok := ctx.Value(startedKey{}).(startedStatement); ok {
-		s.m.statements.WithLabelValues(began.name).Observe(time.Since(began.at).Seconds())
+func (s Statements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	began, ok := ctx.Value(startedKey{}).(startedStatement)
+	if !ok {
+		return
 	}
-}
-
-// TracedStatements is a pgx tracer that adds statements to the trace of their attempt.
-type TracedStatements struct{}
-
-type tracedKey struct{}
-
-// TraceQueryStart implements pgx.QueryTracer.
-func (TracedStatements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	s := traces.BeginStatement(ctx, statementName(data.SQL))
-	if s == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, tracedKey{}, s)
-}
-
-// TraceQueryEnd implements pgx.QueryTracer.
-func (TracedStatements) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
-	if s, ok := ctx.Value(tracedKey{}).(*traces.Statement); ok {
-		s.End(data.Err)
+	began.trace.End(data.Err)
+	if s.Metrics != nil {
+		s.Metrics.statements.WithLabelValues(began.name).Observe(time.Since(began.at).Seconds())
 	}
 }
 

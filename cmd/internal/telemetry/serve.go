@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -147,13 +146,6 @@ func (f WatchFlags) PrintReadiness(ctx context.Context, out io.Writer) error {
 	address, err := f.Address()
 	if err != nil {
 		return err
-	}
-	if at, err := netip.ParseAddrPort(address); err == nil && at.Addr().IsUnspecified() {
-		loopback := netip.IPv6Loopback()
-		if at.Addr().Is4() {
-			loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-		}
-		address = netip.AddrPortFrom(loopback, at.Port()).String()
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout+time.Second)
 	defer cancel()

@@ -83,9 +83,15 @@ func queueLabel(tags []string) (values []string, ok bool) {
 }
 
 type serverSampler struct {
-	tags   []string
-	record func(tags []string, value float64)
-	begin  func()
+	serverMeasure
+
+	observe func(value float64, values []string)
+}
+
+func (s serverSampler) record(tags []string, value float64) {
+	if values, isCounted := s.labelValues(tags); isCounted {
+		s.observe(value, values)
+	}
 }
 
 // declareServer declares the embedded Temporal's metrics. Without one there are no series.
@@ -100,31 +106,24 @@ func (m *Metrics) declareServer() {
 			h := m.histograms(s.name, s.help, s.buckets, s.labels...)
 			observe = func(value float64, values []string) { h.WithLabelValues(values...).Observe(value) }
 		}
-		m.server[s.serverName] = serverSampler{
-			tags: s.tags,
-			record: func(tags []string, value float64) {
-				if values, isCounted := s.labelValues(tags); isCounted {
-					observe(value, values)
-				}
-			},
-			begin: func() {
-				for _, values := range s.zeros {
-					observe(0, values)
-				}
-			},
-		}
+		m.server[s.serverName] = serverSampler{s, observe}
 	}
 }
 
 // MeasureServer starts counting the embedded Temporal's measures. It returns a measure's wanted
 // tags and its sample function, nil if the measure is not served.
 func (m *Metrics) MeasureServer() func(measure string) (tags []string, take func(tags []string, value float64)) {
-	for _, taker := range m.server {
-		taker.begin()
+	for _, s := range m.server {
+		for _, values := range s.zeros {
+			s.observe(0, values)
+		}
 	}
 	return func(measure string) ([]string, func([]string, float64)) {
-		taker := m.server[measure]
-		return taker.tags, taker.record
+		s, isServed := m.server[measure]
+		if !isServed {
+			return nil, nil
+		}
+		return s.tags, s.record
 	}
 }
 

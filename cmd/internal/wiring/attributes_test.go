@@ -87,9 +87,8 @@ func TestPrepareNamespaceThatIsNotOurs(t *testing.T) {
 					server.Stop()
 					require.NoError(t, <-served)
 				})
-				client, err := wiring.Dial(t.Context(), wiring.Connection{
-					Env: wiring.Env{"TEMPORAL_ADDRESS=" + listener.Addr().String(), "TEMPORAL_NAMESPACE=ours"},
-				}, slog.New(slog.DiscardHandler), nil)
+				env := wiring.Env{"TEMPORAL_ADDRESS=" + listener.Addr().String(), "TEMPORAL_NAMESPACE=ours"}
+				client, err := wiring.Dial(t.Context(), env, "", slog.New(slog.DiscardHandler), nil)
 				require.NoError(t, err)
 				t.Cleanup(client.Close)
 				did, err := wiring.PrepareNamespace(t.Context(), client)

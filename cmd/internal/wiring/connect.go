@@ -53,25 +53,17 @@ func TemporalAddress(env Env) string {
 	return profile.Address
 }
 
-// Connection selects a Temporal server.
-type Connection struct {
-	// Env holds TEMPORAL_ADDRESS, TEMPORAL_API_KEY, TEMPORAL_TLS_*, a profile and so on.
-	Env Env
-	// Address is the address of our own Temporal and overrides Env. Empty means to use Env.
-	Address string
-}
-
-func (o Connection) options() (opts client.Options, err error) {
-	isOwn := o.Address != ""
+func connectionOptions(env Env, address string) (opts client.Options, err error) {
+	isOwn := address != ""
 	// profiles describe other servers, not our own
-	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{EnvLookup: o.Env, DisableFile: isOwn})
+	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{EnvLookup: env, DisableFile: isOwn})
 	if err == nil {
 		opts, err = profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	}
 	switch {
 	case isOwn:
 		// do not send it the secrets of another server
-		opts = client.Options{HostPort: o.Address, Namespace: profile.Namespace}
+		opts = client.Options{HostPort: address, Namespace: profile.Namespace}
 		// on the same machine compression costs more than it saves
 		opts.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	case err != nil:
@@ -101,9 +93,13 @@ func (c *certificate) read(*tls.CertificateRequestInfo) (*tls.Certificate, error
 	return c.last, nil
 }
 
-// Dial connects to Temporal. It appends options to the connection's; t counts its calls.
-func Dial(ctx context.Context, o Connection, logger *slog.Logger, t *Telemetry, options ...grpc.DialOption) (*Client, error) {
-	opts, err := o.options()
+// Dial connects to the Temporal that env selects: TEMPORAL_ADDRESS, TEMPORAL_API_KEY,
+// TEMPORAL_TLS_*, a profile and so on. A given address is that of our own Temporal, and overrides
+// env. Dial appends options to the connection's; t counts its calls.
+func Dial(
+	ctx context.Context, env Env, address string, logger *slog.Logger, t *Telemetry, options ...grpc.DialOption,
+) (*Client, error) {
+	opts, err := connectionOptions(env, address)
 	if err != nil {
 		return nil, err
 	}

@@ -26,10 +26,10 @@ import (
 
 // reconciler compares rows with running workflows. One process at a time does so.
 type reconciler struct {
-	store    *db.Store
-	starter  workflows.Starter
-	upgrader upgrader
-	logger   *slog.Logger
+	store   *db.Store
+	starter workflows.Starter
+	waker   *workflows.Waker // nil without a deployment
+	logger  *slog.Logger
 	// page is the last page whose next visit was checked.
 	page int64
 }
@@ -54,7 +54,7 @@ func (r *reconciler) run(ctx context.Context) {
 	for wait := reconcile.FirstDelay; sleep(ctx, wait); wait = reconcile.Interval {
 		var err error
 		if lead, err = r.acquireLead(ctx, lead); err == nil && lead != nil {
-			err = errors.Join(pass.Pass(ctx), reconcile.Step(ctx, r.upgrader.wakeOutdated))
+			err = errors.Join(pass.Pass(ctx), reconcile.Step(ctx, r.wakeOutdated))
 			if now := time.Now(); now.Sub(outcomes) >= outcomesInterval {
 				err, outcomes = errors.Join(err, reconcile.Step(ctx, r.store.AddUpOutcomes), reconcile.Step(ctx, r.repairRevisits)), now
 			}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/multitracer"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/cmd/internal/telemetry"
@@ -57,15 +56,10 @@ func (t *Telemetry) hasMetrics() bool { return t != nil && t.Metrics != nil }
 func (t *Telemetry) hasTraces() bool { return t != nil && t.traces != nil }
 
 func (t *Telemetry) queryTracer() pgx.QueryTracer {
-	switch {
-	case t.hasMetrics() && t.hasTraces():
-		return multitracer.New(t.Statements(), telemetry.TracedStatements{})
-	case t.hasMetrics():
-		return t.Statements()
-	case t.hasTraces():
-		return telemetry.TracedStatements{}
+	if t == nil {
+		return nil
 	}
-	return nil
+	return telemetry.Statements{Metrics: t.Metrics}
 }
 
 // MeasureServer is telemetry.Metrics.MeasureServer; nil means that metrics are off.
@@ -139,14 +133,15 @@ func readinessChecks(store *db.Store, c *Client, dirs []string) []telemetry.Chec
 		{Name: "disk", Do: func(context.Context) error {
 			var errs []error
 			for _, dir := range dirs {
-				errs = append(errs, checkWritable(dir))
+				errs = append(errs, CheckWritable(dir))
 			}
 			return errors.Join(errs...)
 		}},
 	}
 }
 
-func checkWritable(dir string) (err error) {
+// CheckWritable returns an error if no file can be written in a directory.
+func CheckWritable(dir string) (err error) {
 	file, err := os.CreateTemp(dir, ".mosey-ready-*")
 	if err != nil {
 		return fmt.Errorf("create a file: %w", err)

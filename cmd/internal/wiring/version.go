@@ -171,27 +171,14 @@ func (f ServeFlags) options() worker.DeploymentOptions {
 
 const wakesPerPass = workflows.WakesPerSecond * int(reconcile.Interval/time.Second)
 
-// upgrader wakes workflows that sleep on an outdated version. mosey up, without a deployment, does
-// not.
-type upgrader struct {
-	waker  *workflows.Waker
-	logger *slog.Logger
-}
-
-func newUpgrader(c *Client, v ServeFlags, logger *slog.Logger) upgrader {
-	if v.Deployment == "" {
-		return upgrader{}
-	}
-	return upgrader{workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now}), logger}
-}
-
-func (u upgrader) wakeOutdated(ctx context.Context) error {
-	if u.waker == nil {
+// wakeOutdated wakes workflows that sleep on an outdated version.
+func (r *reconciler) wakeOutdated(ctx context.Context) error {
+	if r.waker == nil {
 		return nil
 	}
-	woken, remaining, err := u.waker.Wake(ctx, wakesPerPass)
+	woken, remaining, err := r.waker.Wake(ctx, wakesPerPass)
 	if woken > 0 {
-		u.logger.InfoContext(ctx, "woke workflows of other versions, which move to the current one", "woken", woken, "left", remaining)
+		r.logger.InfoContext(ctx, "woke workflows of other versions, which move to the current one", "woken", woken, "left", remaining)
 	}
 	return err
 }

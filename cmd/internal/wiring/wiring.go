@@ -187,12 +187,14 @@ func NewWorker(
 	worker.SetStickyWorkflowCacheSize(workflowCacheSize(ctx, runs, logger))
 	w := &Worker{
 		role: v.Role, drain: f.Drain, acts: acts, fleet: fleet, stopFleet: func() {}, journal: journal, stopJournal: func() {},
-		reconciler:      reconciler{store: store, starter: workflows.Starter{Client: c}, upgrader: newUpgrader(c, v, logger), logger: logger},
+		reconciler:      reconciler{store: store, starter: workflows.Starter{Client: c}, logger: logger},
 		orphans:         orphans{client: c, logger: logger},
 		claimant:        claimant{client: c, store: store, logger: logger},
 		keywords:        keywords.Writer{Store: store, Logger: logger},
-		stopReconciling: func() {}, stopKeywords: func() {}, logger: logger,
-		outdated: make(chan error, 1),
+		stopReconciling: func() {}, stopKeywords: func() {}, logger: logger, outdated: make(chan error, 1),
+	}
+	if v.Deployment != "" {
+		w.reconciler.waker = workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now})
 	}
 	if v.Role != RoleControl {
 		w.queues = append(w.queues, queue{crawl.TaskQueue, newFetchWorker(c, f, v, acts)})

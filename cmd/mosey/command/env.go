@@ -10,7 +10,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -186,13 +187,18 @@ func DomainFlag(text string) (string, error) {
 	return DomainArgument(text)
 }
 
-// OutcomeFlag parses an optional outcome flag.
-func OutcomeFlag(text string) (crawl.Outcome, error) {
-	outcome := crawl.Outcome(text)
-	if outcome != "" && !slices.Contains(crawl.Outcomes(), outcome) {
-		return "", wiring.Usagef("--outcome %q: want %s", text, OrList(crawl.Outcomes()))
+// ParseAge parses an age that may be in days.
+func ParseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if number, inDays := strings.CutSuffix(text, "d"); inDays {
+		var days int64
+		days, err = strconv.ParseInt(number, 10, 16)
+		age = time.Duration(days) * 24 * time.Hour
 	}
-	return outcome, nil
+	if err != nil || age < 0 {
+		return 0, errors.New("want a number and a unit, such as 30d or 12h")
+	}
+	return age, nil
 }
 
 // PageArgument parses the name of a page. [explain.FindPage] finds it if it has no scheme.

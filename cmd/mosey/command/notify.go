@@ -232,8 +232,7 @@ func DialTemporal(ctx context.Context, e *Env) (*wiring.Client, error) {
 		}
 		address = info.TemporalAddress
 	}
-	connection := wiring.Connection{Env: e.Environ, Address: address}
-	return wiring.Dial(ctx, connection, e.NewLogger(e.Stderr, ErrorsOnly), nil)
+	return wiring.Dial(ctx, e.Environ, address, e.NewLogger(e.Stderr, ErrorsOnly), nil)
 }
 
 // WithTemporal calls fn if a Temporal is known to run.

@@ -45,18 +45,13 @@ func PrintResult[T any](e *Env, asJSON bool, x T, forPeople func(io.Writer, T) e
 	return forPeople(e.Stdout, x)
 }
 
-// OrList formats names as a list: a, b or c.
-func OrList[S ~string](names []S) string {
-	var text strings.Builder
+// Join joins names.
+func Join[S ~string](names []S, separator string) string {
+	texts := make([]string, len(names))
 	for i, name := range names {
-		if i > 0 && i == len(names)-1 {
-			text.WriteString(" or ")
-		} else if i > 0 {
-			text.WriteString(", ")
-		}
-		text.WriteString(string(name))
+		texts[i] = string(name)
 	}
-	return text.String()
+	return strings.Join(texts, separator)
 }
 
 // StampOrDash formats a time in a table.
@@ -77,6 +72,26 @@ func PrintLines[T any](w io.Writer, list []T) error {
 		}
 	}
 	return nil
+}
+
+// PrintTable prints rows: one JSON object a line, or a table for people. row returns the columns of
+// a row, separated by tabs. Without rows people see ifEmpty on stderr. header and ifEmpty may be
+// empty.
+func PrintTable[T any](e *Env, asJSON bool, rows []T, ifEmpty, header string, row func(T) string) error {
+	if asJSON {
+		return PrintLines(e.Stdout, rows)
+	}
+	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+	switch {
+	case len(rows) == 0 && ifEmpty != "":
+		fmt.Fprintln(e.Stderr, ifEmpty)
+	case len(rows) > 0 && header != "":
+		fmt.Fprintln(t, header)
+	}
+	for _, r := range rows {
+		fmt.Fprintln(t, row(r))
+	}
+	return Flush(t)
 }
 
 // PrintJSON prints a value as indented JSON.
@@ -129,8 +144,6 @@ func (a ChangePrinter) Print(e *Env, c Change) error {
 type Rate struct {
 	at    []time.Time
 	count []int64
-	first int64
-	start time.Time
 }
 
 const rateSpan = 10 * time.Second
@@ -139,9 +152,6 @@ const rateSpan = 10 * time.Second
 func (r *Rate) Add(now time.Time, count int64) {
 	if count < 0 {
 		return
-	}
-	if r.start.IsZero() {
-		r.start, r.first = now, count
 	}
 	r.at, r.count = append(r.at, now), append(r.count, count)
 	for len(r.at) > 2 && now.Sub(r.at[0]) > rateSpan {
@@ -156,15 +166,6 @@ func (r *Rate) PerSecond() float64 {
 	}
 	last := len(r.at) - 1
 	return PerSecond(r.count[last]-r.count[0], r.at[last].Sub(r.at[0]))
-}
-
-// Overall returns the rate since the first count.
-func (r *Rate) Overall() float64 {
-	if len(r.at) == 0 {
-		return 0
-	}
-	last := len(r.at) - 1
-	return PerSecond(r.count[last]-r.first, r.at[last].Sub(r.start))
 }
 
 // PerSecond returns n in d as a rate, and 0 if d is 0.

@@ -42,22 +42,14 @@ func (p *PauseCmd) Run(ctx context.Context, e *command.Env) error {
 	if !until.IsZero() {
 		end = " until " + explain.Stamp(until)
 	}
-	if name, is, err := runArgument(p.Name); err != nil {
-		return err
-	} else if is {
+	if run, is := strings.CutPrefix(p.Name, command.RunPrefix); is {
 		change := crawl.RunChange{Action: crawl.ChangePause, Reason: p.Reason, Until: until}
-		return changeRun(ctx, e, p.ChangePrinter, name, change, func(run crawl.Run) command.Change {
-			return command.Change{
-				Action: "paused", Until: until, Message: fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run.Name, end, run.Name),
-			}
+		return changeRun(ctx, e, p.ChangePrinter, run, change, command.Change{
+			Action: "paused", Until: until, Message: fmt.Sprintf("Run %s is paused%s. To undo it:\n  mosey resume run:%s", run, end, run),
 		})
 	}
 	c := crawl.Control{Type: crawl.ControlPause, Reason: p.Reason, Until: until}
-	return control(ctx, e, p.ChangePrinter, p.Name, c, func(name string) command.Change {
-		return command.Change{
-			Action: "paused", Until: until, Message: fmt.Sprintf("%s is paused in all runs%s. To undo it:\n  mosey resume %s", name, end, name),
-		}
-	})
+	return control(ctx, e, p.ChangePrinter, p.Name, c, "paused", "in all runs"+end, "resume")
 }
 
 func parseUntil(text string, now time.Time) (at time.Time, err error) {
@@ -85,15 +77,10 @@ type ResumeCmd struct {
 
 // Run ends a domain's pause, or resumes a paused, stopped or done run.
 func (r *ResumeCmd) Run(ctx context.Context, e *command.Env) error {
-	if name, is, err := runArgument(r.Name); err != nil {
-		return err
-	} else if is {
-		change := crawl.RunChange{Action: crawl.ChangeResume}
-		return changeRun(ctx, e, r.ChangePrinter, name, change, func(run crawl.Run) command.Change {
-			return command.Change{
-				Action:  "resumed",
-				Message: fmt.Sprintf("Run %s resumes in a running Mosey (mosey up), or with\n  mosey crawl --run %s", run.Name, run.Name),
-			}
+	if run, is := strings.CutPrefix(r.Name, command.RunPrefix); is {
+		return changeRun(ctx, e, r.ChangePrinter, run, crawl.RunChange{Action: crawl.ChangeResume}, command.Change{
+			Action:  "resumed",
+			Message: fmt.Sprintf("Run %s resumes in a running Mosey (mosey up), or with\n  mosey crawl --run %s", run, run),
 		})
 	}
 	return lift(ctx, e, r.ChangePrinter, r.Name, "not paused", liftControls(crawl.ControlPause))
@@ -151,9 +138,7 @@ func (*SetCmd) Help() string {
 // Run stores the settings, from the next request on.
 func (s *SetCmd) Run(ctx context.Context, e *command.Env) error {
 	none := s.Delay == nil && s.MaxPages == nil && s.Window == nil && !s.ResetTraps
-	if run, is, err := runArgument(s.Name); err != nil {
-		return err
-	} else if is {
+	if run, is := strings.CutPrefix(s.Name, command.RunPrefix); is {
 		if !none {
 			return wiring.Usagef("set %s: flags are for domains: give name=value, such as delay=5s", s.Name)
 		}
@@ -222,8 +207,10 @@ func (s *SetCmd) controls() []crawl.Control {
 	return all
 }
 
+// control stores a decision about a domain and prints it: the action, its extent, and the command
+// that undoes it.
 func control(
-	ctx context.Context, e *command.Env, a command.ChangePrinter, text string, c crawl.Control, done func(name string) command.Change,
+	ctx context.Context, e *command.Env, a command.ChangePrinter, text string, c crawl.Control, action, extent, undo string,
 ) error {
 	name, err := command.SiteArgument(text)
 	if err != nil {
@@ -234,9 +221,10 @@ func control(
 		if err := store.SetControl(ctx, name, c); err != nil {
 			return err
 		}
-		change := done(name)
-		change.Domain = name
-		return a.Print(e, change)
+		return a.Print(e, command.Change{
+			Action: action, Domain: name, Until: c.Until,
+			Message: fmt.Sprintf("%s is %s %s. To undo it:\n  mosey %s %s", name, action, extent, undo, name),
+		})
 	})
 }
 
@@ -307,10 +295,8 @@ func (b *BlockCmd) Run(ctx context.Context, e *command.Env) error {
 	if b.Forget {
 		return b.forget(ctx, e)
 	}
-	return control(ctx, e, b.ChangePrinter, b.Name, crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason},
-		func(name string) command.Change {
-			return command.Change{Action: "blocked", Message: fmt.Sprintf("%s is blocked in all runs. To undo it:\n  mosey unblock %s", name, name)}
-		})
+	c := crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason}
+	return control(ctx, e, b.ChangePrinter, b.Name, c, "blocked", "in all runs", "unblock")
 }
 
 func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -76,19 +79,29 @@ type listInput struct {
 }
 
 func entriesOfFile(e *command.Env, name string) ([]lists.Entry, error) {
+	var text []byte
+	var err error
+	if name == "-" {
+		name = "standard input"
+		text, err = io.ReadAll(e.Stdin)
+	} else {
+		text, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, wiring.Usagef("list file: %w", err)
+	}
 	var entries []lists.Entry
 	var bad seed.BadLines
-	err := seed.EachLine("list", name, e.Stdin, "one entry per line", func(at func() string, line string) {
-		entry, found, err := lists.ParseLine(line)
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		entry, found, err := lists.ParseLine(strings.TrimRight(line, "\r\n"))
 		switch {
 		case err != nil:
-			bad.Add(fmt.Sprintf("%s skipped: %v", at(), err))
+			bad.Add(fmt.Sprintf("%s:%d skipped: %v", name, number, err))
 		case found:
 			entries = append(entries, entry)
 		}
-	})
-	if err != nil {
-		return nil, err
 	}
 	for _, line := range bad.Examples {
 		fmt.Fprintln(e.Stderr, line)
@@ -160,7 +173,7 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if removed == 0 {
-			return fmt.Errorf("%s on the %s list: mosey list show %s shows the entries", notListed(l.Entries), l.List, l.List)
+			return fmt.Errorf("nothing to remove from the %s list: %q: mosey list show %s shows the entries", l.List, l.Entries, l.List)
 		}
 		if err := l.Print(e, command.Change{
 			Action: "removed", List: l.List, Count: new(int64(removed)),
@@ -171,16 +184,6 @@ func (l *listRemoveCmd) Run(ctx context.Context, e *command.Env) error {
 		applyLists(ctx, e, store)
 		return nil
 	})
-}
-
-func notListed(entries []string) string {
-	switch len(entries) {
-	case 0:
-		return "no entry is"
-	case 1:
-		return entries[0] + " is not"
-	}
-	return "no given entry is"
 }
 
 // applyLists makes the active runs apply the changed lists.

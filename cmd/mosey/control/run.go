@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/cmd/mosey/seed"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/politeness"
 	"github.com/mosey-web/mosey/crawl/seeds"
@@ -65,7 +63,7 @@ func (s *scheduleAddCmd) schedule() (workflows.Schedule, error) {
 		out.Seed = &workflows.SeedInput{Run: s.Run_, URLs: s.URLs, SeedFile: list}
 		return out, out.Validate()
 	}
-	age, err := seed.ParseDays(s.OlderThan)
+	age, err := command.ParseAge(s.OlderThan)
 	if err != nil {
 		return out, fmt.Errorf("--older-than %q: %w", s.OlderThan, err)
 	}
@@ -111,24 +109,15 @@ func (s *scheduleListCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if s.JSON {
-			return command.PrintLines(e.Stdout, all)
-		}
-		if len(all) == 0 {
-			fmt.Fprintln(e.Stderr, "No schedules.")
-			return nil
-		}
-		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "SCHEDULE\tDOES\tRUN\tLAST\tNEXT")
-		for _, schedule := range all {
+		const header = "SCHEDULE\tDOES\tRUN\tLAST\tNEXT"
+		return command.PrintTable(e, s.JSON, all, "No schedules.", header, func(schedule workflows.ScheduleInfo) string {
 			action := map[string]string{workflows.SeedWorkflowName: "seeds", workflows.RecrawlWorkflowName: "fetches again"}[schedule.Workflow]
 			if schedule.Paused {
 				action += " (paused)"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", explain.OneLine(schedule.Name), action, explain.OneLine(schedule.Run),
+			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", explain.OneLine(schedule.Name), action, explain.OneLine(schedule.Run),
 				command.StampOrDash(schedule.Last), command.StampOrDash(schedule.Next))
-		}
-		return command.Flush(t)
+		})
 	})
 }
 
@@ -166,22 +155,19 @@ func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.
 	return err
 }
 
-// runArgument parses the name of a run, run:NAME; is reports false for a domain.
-func runArgument(text string) (name string, is bool, err error) {
-	name, is = strings.CutPrefix(text, command.RunPrefix)
-	if !is {
-		return "", false, nil
-	}
+// checkRunName refuses a malformed name with a usage error.
+func checkRunName(name string) error {
 	if err := crawl.ValidateRunName(name); err != nil {
-		return "", true, wiring.Usagef("%w", err)
+		return wiring.Usagef("%w", err)
 	}
-	return name, true, nil
+	return nil
 }
 
+// changeRun changes a run and prints done, the change made.
 func changeRun(
-	ctx context.Context, e *command.Env, a command.ChangePrinter, name string, c crawl.RunChange, done func(crawl.Run) command.Change,
+	ctx context.Context, e *command.Env, a command.ChangePrinter, name string, c crawl.RunChange, done command.Change,
 ) error {
-	if err := checkReason(c.Reason, 0); err != nil {
+	if err := errors.Join(checkRunName(name), checkReason(c.Reason, 0)); err != nil {
 		return err
 	}
 	c.SetBy = command.CurrentUser()
@@ -193,9 +179,11 @@ func changeRun(
 		case err != nil:
 			return err
 		}
-		change := done(run)
-		change.Run = run.Name
-		if err := a.Print(e, change); err != nil {
+		done.Run = run.Name
+		if c.Action == crawl.ChangeSet && run.Status != crawl.RunRunning {
+			done.Message += fmt.Sprintf(" It is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
+		}
+		if err := a.Print(e, done); err != nil {
 			return err
 		}
 		command.NotifyRun(ctx, e, store, run, c.Action == crawl.ChangeSet)
@@ -204,6 +192,9 @@ func changeRun(
 }
 
 func setRun(ctx context.Context, e *command.Env, a command.ChangePrinter, name, reason string, pairs []string) error {
+	if err := checkRunName(name); err != nil {
+		return err
+	}
 	if len(pairs) == 0 {
 		return wiring.Usagef("set run:%s: no setting is given: give name=value, such as delay=5s; mosey status %s shows the settings", name, name)
 	}
@@ -215,12 +206,8 @@ func setRun(ctx context.Context, e *command.Env, a command.ChangePrinter, name, 
 		return wiring.Usagef("set run:%s: %w", name, err)
 	}
 	change := crawl.RunChange{Action: crawl.ChangeSet, Settings: set, Reason: reason}
-	return changeRun(ctx, e, a, name, change, func(run crawl.Run) command.Change {
-		message := fmt.Sprintf("Run %s is changed from its next request on.", run.Name)
-		if run.Status != crawl.RunRunning {
-			message += fmt.Sprintf(" It is %s. To resume it:\n  mosey resume run:%s", run.Status, run.Name)
-		}
-		return command.Change{Action: "set", Message: message}
+	return changeRun(ctx, e, a, name, change, command.Change{
+		Action: "set", Message: fmt.Sprintf("Run %s is changed from its next request on.", name),
 	})
 }
 
@@ -234,25 +221,15 @@ type StopCmd struct {
 
 // Run stops a domain until it is seeded again, or a run until it is resumed.
 func (s *StopCmd) Run(ctx context.Context, e *command.Env) error {
-	name, is, err := runArgument(s.Name)
-	switch {
-	case err != nil:
-		return err
-	case is:
-		return changeRun(ctx, e, s.ChangePrinter, name, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason},
-			func(run crawl.Run) command.Change {
-				return command.Change{Action: "stopped", Message: fmt.Sprintf(
-					"Run %s is stopped; its pending pages are kept. To resume it:\n  mosey resume run:%s", run.Name, run.Name,
-				)}
-			})
+	if run, is := strings.CutPrefix(s.Name, command.RunPrefix); is {
+		return changeRun(ctx, e, s.ChangePrinter, run, crawl.RunChange{Action: crawl.ChangeStop, Reason: s.Reason}, command.Change{
+			Action:  "stopped",
+			Message: fmt.Sprintf("Run %s is stopped; its pending pages are kept. To resume it:\n  mosey resume run:%s", run, run),
+		})
 	}
 	if err := checkReason(s.Reason, 0); err != nil {
 		return err
 	}
-	return control(ctx, e, s.ChangePrinter, s.Name, crawl.Control{Type: crawl.ControlStop, Reason: s.Reason},
-		func(name string) command.Change {
-			return command.Change{Action: "stopped", Message: fmt.Sprintf(
-				"%s is stopped in all runs until it is seeded again. To undo it:\n  mosey unblock %s", name, name,
-			)}
-		})
+	c := crawl.Control{Type: crawl.ControlStop, Reason: s.Reason}
+	return control(ctx, e, s.ChangePrinter, s.Name, c, "stopped", "in all runs until it is seeded again", "unblock")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/mosey/command"
@@ -77,24 +76,18 @@ func (c *WorkersCmd) list(ctx context.Context, e *command.Env, store *db.Store) 
 	if c.JSON {
 		return command.PrintJSON(e.Stdout, fleet)
 	}
-	if len(fleet.Workers) == 0 {
-		fmt.Fprintln(e.Stderr, "No worker runs. Start one with mosey up, mosey crawl or the program worker.")
-	} else if err := printWorkers(e.Stdout, fleet); err != nil {
+	const none = "No worker runs. Start one with mosey up, mosey crawl or the program worker."
+	const header = "ID\tWORKER\tVERSION\tROLE\tSINCE\tSEEN\tIN FLIGHT\tWANTED\tSHARE\tSTATE"
+	err = command.PrintTable(e, false, fleet.Workers, none, header, func(w report.Worker) string {
+		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s", w.ID, explain.OneLine(w.Identity),
+			explain.OneLine(cmp.Or(w.BuildID, w.Version)), w.Role, explain.Stamp(w.StartedAt), explain.Stamp(w.SeenAt),
+			w.InFlight, w.Demand, w.Share, workerState(w, fleet.Now))
+	})
+	if err != nil {
 		return err
 	}
 	printLimit(e.Stdout, fleet.Limit, use)
 	return nil
-}
-
-func printWorkers(w io.Writer, f report.Fleet) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tWORKER\tVERSION\tROLE\tSINCE\tSEEN\tIN FLIGHT\tWANTED\tSHARE\tSTATE")
-	for _, one := range f.Workers {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", one.ID, explain.OneLine(one.Identity),
-			explain.OneLine(cmp.Or(one.BuildID, one.Version)), one.Role, explain.Stamp(one.StartedAt), explain.Stamp(one.SeenAt),
-			one.InFlight, one.Demand, one.Share, workerState(one, f.Now))
-	}
-	return command.Flush(t)
 }
 
 func workerState(w report.Worker, now time.Time) string {

@@ -160,8 +160,7 @@ func connect(ctx context.Context, e *command.Env, listen ListenFlags, opts stack
 	if wiring.TemporalAddress(e.Environ) == "" {
 		address = c.Stack.TemporalAddress
 	}
-	connection := wiring.Connection{Env: e.Environ, Address: address}
-	c.Client, err = wiring.Dial(ctx, connection, logger, c.Telemetry, c.Stack.DialOptions()...)
+	c.Client, err = wiring.Dial(ctx, e.Environ, address, logger, c.Telemetry, c.Stack.DialOptions()...)
 	if err != nil {
 		return nil, err
 	}

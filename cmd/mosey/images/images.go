@@ -8,11 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
@@ -35,7 +32,7 @@ type imageFilter struct {
 	Domain    string            `help:"Only images on pages of this domain." placeholder:"DOMAIN"`
 	MinWidth  int               `help:"Minimum width of the images, in pixels." placeholder:"N"`
 	MinHeight int               `help:"Minimum height of the images, in pixels." placeholder:"N"`
-	Format    crawl.ImageFormat `help:"Only images of this format: jpeg, png, gif, webp, bmp, tiff, avif or heic." placeholder:"FORMAT"`
+	Format    crawl.ImageFormat `help:"Only images of this format: jpeg, png, gif, webp, bmp, tiff, avif or heic." enum:",${image_formats}" default:"" placeholder:"FORMAT"`
 	Limit     int               `default:"100" help:"Maximum number of images. Default: 100." placeholder:"N"`
 }
 
@@ -43,9 +40,6 @@ func (f imageFilter) filter() (report.ImageFilter, error) {
 	domain, err := command.DomainFlag(f.Domain)
 	if err != nil {
 		return report.ImageFilter{}, err
-	}
-	if f.Format != "" && !slices.Contains(crawl.ImageFormats, f.Format) {
-		return report.ImageFilter{}, wiring.Usagef("--format %q: want jpeg, png, gif, webp, bmp, tiff, avif or heic", f.Format)
 	}
 	for name, pixels := range map[string]int{"--min-width": f.MinWidth, "--min-height": f.MinHeight} {
 		if pixels < 0 || pixels > maxPixels {
@@ -66,7 +60,7 @@ type imagesListCmd struct {
 
 	Failed  bool               `xor:"status" help:"List the images whose last fetch failed, with the reason, instead of the recorded images."`
 	Pending bool               `xor:"status" help:"List the images that were found and not fetched yet, and icons."`
-	Problem crawl.ImageProblem `help:"Only images that were not recorded for this reason: not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden." placeholder:"WHY"`
+	Problem crawl.ImageProblem `help:"Only images that were not recorded for this reason: not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden." enum:",not answered,not an image,svg,mismatch,too small,too large,malformed,forbidden" default:"" placeholder:"WHY"`
 	JSON    bool               `name:"json" help:"Print one JSON object per image."`
 }
 
@@ -77,9 +71,6 @@ func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	f.Problem = c.Problem
 	switch {
-	case c.Problem != "" && !slices.Contains(imageProblems, c.Problem):
-		return wiring.Usagef("--problem %q: want not answered, not an image, svg, mismatch, too small, too large, malformed or forbidden",
-			c.Problem)
 	case c.Problem != "" && c.Pending:
 		return wiring.Usagef("--problem %q: pending images have no problem yet: leave out --pending", c.Problem)
 	case c.Failed || c.Problem != "":
@@ -92,46 +83,15 @@ func (c *imagesListCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			docs := make([]ImageDoc, len(rows))
-			for i, r := range rows {
-				docs[i] = imageDocOf(r)
-			}
-			return command.PrintLines(e.Stdout, docs)
+		docs := make([]ImageDoc, len(rows))
+		for i, r := range rows {
+			docs[i] = imageDocOf(r)
 		}
-		if len(rows) == 0 {
-			fmt.Fprintln(e.Stderr, c.emptyMessage())
-		}
-		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-		for _, r := range rows {
-			fmt.Fprintf(t, "%s\t%s\n", imageFacts(r), imageText(r))
-		}
-		return command.Flush(t)
+		const none = "No matching images. Only crawls with --images metadata or --images store fetch images."
+		return command.PrintTable(e, c.JSON, docs, none, "", func(d ImageDoc) string {
+			return imageFacts(d.ImageRow) + "\t" + imageText(d.ImageRow)
+		})
 	})
-}
-
-var imageProblems = []crawl.ImageProblem{
-	crawl.ImageUnanswered, crawl.ImageNotAnImage, crawl.ImageSVG, crawl.ImageMismatch, crawl.ImageTooSmall, crawl.ImageTooLarge,
-	crawl.ImageMalformed, crawl.ImageForbidden,
-}
-
-func (c *imagesListCmd) emptyMessage() string {
-	subject := "No images"
-	switch {
-	case c.Problem != "":
-		subject = fmt.Sprintf("No images with the problem %q", c.Problem)
-	case c.Failed:
-		subject = "No failed images"
-	case c.Pending:
-		subject = "No pending images"
-	}
-	switch f := c.imageFilter; {
-	case f.Domain != "" || f.MinWidth > 0 || f.MinHeight > 0 || f.Format != "":
-		return subject + " match the flags."
-	case c.Failed || c.Pending || c.Problem != "":
-		return subject + "."
-	}
-	return "No images. A crawl fetches them with --images metadata or --images store."
 }
 
 func imageFacts(r report.ImageRow) string {
@@ -162,30 +122,18 @@ const maxImageText = 60
 
 // ImageDoc is an image in JSON, with the names of the columns.
 type ImageDoc struct {
-	ID           string             `json:"id"`
-	URL          string             `json:"url"`
-	Domain       string             `json:"domain"`
-	SHA256       string             `json:"sha256_hash,omitempty"`
-	Width        int                `json:"width,omitempty"`
-	Height       int                `json:"height,omitempty"`
-	Format       crawl.ImageFormat  `json:"format,omitempty"`
-	ContentType  string             `json:"content_type,omitempty"`
-	Bytes        int64              `json:"file_size_bytes,omitempty"`
-	Frames       int                `json:"frames,omitempty"`
-	PHash        string             `json:"phash,omitempty"`
-	DHash        string             `json:"dhash,omitempty"`
-	Flat         bool               `json:"low_detail,omitempty"`
-	Undecoded    string             `json:"undecoded_reason,omitempty"`
-	DiscoveredAt time.Time          `json:"discovered_at"`
-	LastSeenAt   time.Time          `json:"last_seen_at,omitzero"`
-	Success      *bool              `json:"download_success"`
-	Problem      crawl.ImageProblem `json:"problem,omitempty"`
-	StoredAt     time.Time          `json:"stored_at,omitzero"`
-	Pages        int64              `json:"pages"`
-	Source       string             `json:"source_page_url,omitempty"`
-	Discovery    crawl.Discovery    `json:"discovery_type,omitempty"`
-	Alt          string             `json:"alt,omitempty"`
-	Caption      string             `json:"caption,omitempty"`
+	report.ImageRow
+
+	SHA256    string            `json:"sha256_hash,omitempty"`
+	Width     int               `json:"width,omitempty"`
+	Height    int               `json:"height,omitempty"`
+	Format    crawl.ImageFormat `json:"format,omitempty"`
+	Bytes     int64             `json:"file_size_bytes,omitempty"`
+	Frames    int               `json:"frames,omitempty"`
+	PHash     string            `json:"phash,omitempty"`
+	DHash     string            `json:"dhash,omitempty"`
+	Flat      bool              `json:"low_detail,omitempty"`
+	Undecoded string            `json:"undecoded_reason,omitempty"`
 	crawl.ImageMeta
 	// Distance and Images are set in results of a search by image.
 	Distance *int  `json:"distance,omitempty"`
@@ -194,10 +142,8 @@ type ImageDoc struct {
 
 func imageDocOf(r report.ImageRow) ImageDoc {
 	d := ImageDoc{
-		ID: r.ID, URL: r.URL, Domain: r.Domain, SHA256: r.SHA256, Width: r.Width, Height: r.Height, Format: r.Format,
-		ContentType: r.ContentType, Bytes: r.Bytes, Frames: r.Frames, Flat: r.Flat, Undecoded: r.Undecoded,
-		DiscoveredAt: r.DiscoveredAt, LastSeenAt: r.LastSeenAt, Success: r.Success, Problem: r.Problem, StoredAt: r.StoredAt,
-		Pages: r.Pages, Source: r.Source, Discovery: r.Discovery, Alt: r.Alt, Caption: r.Caption, ImageMeta: r.Meta,
+		ImageRow: r, SHA256: r.SHA256, Width: r.Width, Height: r.Height, Format: r.Format, Bytes: r.Bytes, Frames: r.Frames,
+		Flat: r.Flat, Undecoded: r.Undecoded, ImageMeta: r.Meta,
 	}
 	if r.PHash != nil {
 		d.PHash = r.PHash.String()
@@ -231,26 +177,19 @@ func (c *imagesSimilarCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			docs := make([]ImageDoc, len(near))
-			for i, n := range near {
-				docs[i] = imageDocOf(n.ImageRow)
-				docs[i].Distance, docs[i].Images = &near[i].Distance, n.Images
+		docs := make([]ImageDoc, len(near))
+		for i, n := range near {
+			docs[i] = imageDocOf(n.ImageRow)
+			docs[i].Distance, docs[i].Images = &near[i].Distance, n.Images
+		}
+		none := fmt.Sprintf("No similar image: no hash differs from %s in %d bits or fewer.", to.PHash, c.Distance)
+		return command.PrintTable(e, c.JSON, docs, none, "", func(d ImageDoc) string {
+			line := fmt.Sprintf("%s\t%s\t%s", explain.Count(int64(*d.Distance), "bit"), imageFacts(d.ImageRow), imageText(d.ImageRow))
+			if d.Images > 1 {
+				line += fmt.Sprintf("  (and %s with the same bytes)", explain.Count(d.Images-1, "URL"))
 			}
-			return command.PrintLines(e.Stdout, docs)
-		}
-		if len(near) == 0 {
-			fmt.Fprintf(e.Stderr, "No similar image: no hash differs from %s in %d bits or fewer.\n", to.PHash, c.Distance)
-		}
-		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-		for _, n := range near {
-			words := imageText(n.ImageRow)
-			if n.Images > 1 {
-				words += fmt.Sprintf("  (and %s with the same bytes)", explain.Count(n.Images-1, "URL"))
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\n", explain.Count(int64(n.Distance), "bit"), imageFacts(n.ImageRow), words)
-		}
-		return command.Flush(t)
+			return line
+		})
 	})
 }
 

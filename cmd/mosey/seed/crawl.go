@@ -58,7 +58,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	seeds, err := readSeeds(c.Seeds, e.Stdin)
+	seeds, err := readSeeds(ctx, c.Seeds, e.Stdin)
 	if err != nil {
 		return err
 	}

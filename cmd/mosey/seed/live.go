@@ -2,7 +2,6 @@ package seed
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,13 +13,12 @@ import (
 )
 
 const (
+	// labelWidth and barWidth are in columns.
 	labelWidth = 9
+	barWidth   = 20
 	// maxLatestDrawn and maxWaitsDrawn bound the requests and the waiting domains.
 	maxLatestDrawn = 5
 	maxWaitsDrawn  = 1
-	// plotWidth and barWidth are in columns.
-	plotWidth = 20
-	barWidth  = 20
 	// settledSpan is the time over which the known URLs may grow by one in settledDivisor for an
 	// estimate of the rest.
 	settledSpan    = 15 * time.Second
@@ -30,7 +28,6 @@ const (
 // live is the state of a view that is drawn on a terminal.
 type live struct {
 	hint  string // describes Ctrl-C
-	rates []float64
 	known []knownURLs
 }
 
@@ -49,9 +46,6 @@ func (v *view) liveLines(p report.Progress, latest []report.LatestRequest, now t
 			v.rate.PerSecond(), explain.Size(call.Bytes)),
 	}
 	width := command.TerminalWidth(v.e.Stdout)
-	if plot := v.live.plot(v.rate.PerSecond()); len([]rune(lines[0]+plot))+2 <= width {
-		lines[0] += "  " + plot
-	}
 	add := func(label, text string) { lines = append(lines, fmt.Sprintf("%-8s %s", label, text)) }
 	if pending, left, ok := v.live.rest(p, v.rate.PerSecond(), now); ok {
 		add("done", fmt.Sprintf("%s, about %s left", bar(p.Attempts(), p.Attempts()+pending), explain.ApproxDuration(left)))
@@ -99,22 +93,6 @@ func latestLine(r report.LatestRequest) string {
 		line += " “" + explain.OneLine(r.Title) + "”"
 	}
 	return line
-}
-
-// plot draws the latest rates as bars, the newest last. It adds a rate.
-func (l *live) plot(perSecond float64) string {
-	l.rates = append(l.rates, perSecond)
-	l.rates = l.rates[max(len(l.rates)-plotWidth, 0):]
-	highest := slices.Max(l.rates)
-	if highest <= 0 {
-		return ""
-	}
-	bars := []rune("▁▂▃▄▅▆▇█")
-	var text strings.Builder
-	for _, rate := range l.rates {
-		text.WriteRune(bars[int(rate/highest*float64(len(bars)-1))])
-	}
-	return text.String()
 }
 
 // bar draws a part of a total, which is positive.

@@ -65,14 +65,10 @@ func TestLive(t *testing.T) {
 		require.EqualValues(t, 15, left)
 	})
 
-	t.Run("DrawsABarAndAPlot", func(t *testing.T) {
+	t.Run("DrawsABar", func(t *testing.T) {
 		t.Parallel()
 		require.Equal(t, "░░░░░░░░░░░░░░░░░░░░ 0 %", bar(0, 9))
 		require.Equal(t, "█████████████░░░░░░░ 66 %", bar(6, 9))
 		require.Equal(t, "████████████████████ 100 %", bar(9, 9))
-		var l live
-		require.Empty(t, l.plot(0))
-		require.Equal(t, "▁█", l.plot(4))
-		require.Equal(t, "▁█▂", l.plot(1))
 	})
 }

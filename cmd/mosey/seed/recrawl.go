@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/cmd/mosey/show"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
@@ -31,7 +29,7 @@ type RecrawlCmd struct {
 	Outdated  bool                 `help:"Pages that an older Mosey parsed, which found less on them. They are fetched in a separate run." xor:"which"`
 	Run_      string               `name:"run" help:"Run whose pages are fetched again. Default: default; with --outdated a new run named outdated- and the date." placeholder:"NAME"` //nolint:revive // Run is the method
 	Domain    string               `help:"Only pages of this domain." placeholder:"DOMAIN"`
-	Only      settings.RefreshKind `help:"With --older-than: fetch only pages or only images." placeholder:"pages|images"`
+	Only      settings.RefreshKind `help:"With --older-than: fetch only pages or only images." enum:",${refresh_kinds}" default:"" placeholder:"pages|images"`
 	Into      string               `help:"With --older-than: fetch the pages in a separate run of this name. It has the settings of --run, but follows no links and has no limits. Settings such as --max-depth and --delay apply to it." placeholder:"NAME"`
 
 	DryRun bool          `help:"With --outdated: only count the pages."`
@@ -68,8 +66,6 @@ func (r *RecrawlCmd) checkFlags() error {
 	switch {
 	case modes != 1:
 		return wiring.Usagef("give either URLs, --older-than or --outdated")
-	case r.Only != "" && !slices.Contains(settings.RefreshKinds, r.Only):
-		return wiring.Usagef("--only %q: want pages or images", r.Only)
 	case r.OlderThan == "" && (r.Only != "" || r.Into != ""):
 		return wiring.Usagef("--only and --into need --older-than")
 	case r.DryRun && !r.Outdated:
@@ -150,7 +146,7 @@ func (r *RecrawlCmd) reportPending(ctx context.Context, e *command.Env, store *d
 
 // recrawlOlder requests pages fetched long ago, in their own run or in another.
 func (r *RecrawlCmd) recrawlOlder(ctx context.Context, e *command.Env) error {
-	age, err := ParseDays(r.OlderThan)
+	age, err := command.ParseAge(r.OlderThan)
 	if err != nil {
 		return wiring.Usagef("--older-than %q: %w", r.OlderThan, err)
 	}
@@ -207,16 +203,6 @@ func (r *RecrawlCmd) crawl(ctx context.Context, e *command.Env, crawlCmd *CrawlC
 		return err
 	}
 	return crawlCmd.Run(ctx, e)
-}
-
-// ParseDays parses a duration that may be in days.
-func ParseDays(text string) (time.Duration, error) {
-	const maxDays = 1<<15 - 1
-	days, span, ok := show.ParseAge(text, maxDays)
-	if !ok {
-		return 0, errors.New("want a number and a unit, such as 30d or 12h")
-	}
-	return time.Duration(days)*24*time.Hour + span, nil
 }
 
 // recrawlOutdated counts the pages read by an older extractor, and fetches them.

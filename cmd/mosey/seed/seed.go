@@ -2,7 +2,6 @@
 package seed
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -246,19 +245,15 @@ type seedArguments struct {
 	bad BadLines
 }
 
-const (
-	maxBadLines = 5
-	// maxSeedLine exceeds any URL that can be canonicalised.
-	maxSeedLine = 64 << 10
-)
+const maxBadLines = 5
 
 // readSeeds reads the seed arguments. A bad URL as an argument is an error. Bad lines of a file are
 // skipped and counted, unless no seed is left.
-func readSeeds(args []string, stdin io.Reader) (seedArguments, error) {
+func readSeeds(ctx context.Context, args []string, stdin io.Reader) (seedArguments, error) {
 	var list seedArguments
 	for _, arg := range args {
 		if arg == "-" || isFile(arg) {
-			if err := list.read(arg, stdin); err != nil {
+			if err := list.read(ctx, arg, stdin); err != nil {
 				return list, err
 			}
 			continue
@@ -305,70 +300,35 @@ func parseArgument(arg string) (urls.URL, error) {
 	return u, nil
 }
 
-// add keeps the absence of a scheme, because the site decides about it.
+// add keeps the spelling of a seed, and the absence of a scheme, because the site decides about it.
 func (l *seedArguments) add(raw string, u urls.URL) {
-	text := u.String()
+	text := urls.SpeltSeed(raw, u).Address()
 	if urls.IsSchemeless(raw) {
 		text = strings.TrimPrefix(text, "https://")
 	}
 	l.urls = append(l.urls, text)
 }
 
-func (l *seedArguments) read(name string, stdin io.Reader) error {
-	return EachLine("seed", name, stdin, "one URL per line", func(at func() string, line string) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			return
-		}
-		u, err := urls.ParseSeed(line)
-		if err != nil {
-			l.bad.Add(fmt.Sprintf("%s skipped: %s", at(), refusal(err)))
-			return
-		}
-		l.add(line, u)
-	})
-}
-
-// refusal describes why a line is not a seed.
-func refusal(err error) string {
-	var refused *urls.Error
-	switch {
-	case errors.Is(err, urls.ErrScheme), errors.Is(err, urls.ErrHost):
-		return "not a URL or host name"
-	case errors.As(err, &refused):
-		return refused.Reason.Error()
+func (l *seedArguments) read(ctx context.Context, name string, stdin io.Reader) error {
+	file, err := seedInput{name: name}.open(ctx, stdin)
+	if err != nil {
+		return wiring.Usagef("seed file: %w", err)
 	}
-	return err.Error()
-}
-
-// EachLine calls do for each line of a file, or of stdin if the name is "-". at returns the
-// position, such as seeds.txt:1. Errors name the purpose of the file and the wanted lines.
-func EachLine(purpose, name string, stdin io.Reader, want string, do func(at func() string, line string)) error {
-	r := stdin
+	defer file.Close()
 	if name == "-" {
 		name = "standard input"
-	} else {
-		f, err := os.Open(name)
-		if err != nil {
-			return wiring.Usagef("%s file: %w", purpose, err)
-		}
-		defer f.Close()
-		r = f
 	}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxSeedLine)
-	n := 1
-	at := func() string { return fmt.Sprintf("%s:%d", name, n) }
-	for ; lines.Scan(); n++ {
-		do(at, lines.Text())
-	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return wiring.Usagef("%s: the line is longer than %d bytes: want %s", at(), maxSeedLine, want)
-	case err != nil:
+	err = seedfile.Read(ctx, file, seedfile.Options{Source: seeds.URLs}, func(entry seedfile.Entry) error {
+		l.add(entry.Seed, entry.URL)
+		return nil
+	}, func(bad seedfile.BadLine) error {
+		l.bad.Add(fmt.Sprintf("%s:%d skipped: %s: %s", name, bad.Line, bad.Text, bad.Reason))
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
 		return wiring.Usagef("%s: %w", name, err)
 	}
-	return nil
+	return err
 }
 
 // BadLines are the first unreadable lines, and the number of all.

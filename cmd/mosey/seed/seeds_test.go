@@ -23,7 +23,7 @@ func TestReadSeeds(t *testing.T) {
 	t.Run("MayBeHosts", func(t *testing.T) {
 		t.Parallel()
 		file := writeSeeds(t, "a.example\nb.example:8443/c\nhttp://d.example/\nyou:secret@e.example\n")
-		list, err := readSeeds([]string{"example.org", "www.example.co.uk/blog", "192.0.2.7", file, "-"}, strings.NewReader("f.example\n"))
+		list, err := readSeeds(t.Context(), []string{"example.org", "www.example.co.uk/blog", "192.0.2.7", file, "-"}, strings.NewReader("f.example\n"))
 		require.NoError(t, err)
 		require.Equal(t, []string{
 			"example.org/", "www.example.co.uk/blog", "192.0.2.7/",
@@ -37,7 +37,7 @@ func TestReadSeeds(t *testing.T) {
 	t.Run("AreReadFromAllPlacesAndBadLinesSkipped", func(t *testing.T) {
 		t.Parallel()
 		file := writeSeeds(t, "# ours\n\n  https://b.example \na\nb\nc\nd\ne\nf\n")
-		list, err := readSeeds([]string{page, file, "-"}, strings.NewReader("https://c.example/#top\n"))
+		list, err := readSeeds(t.Context(), []string{page, file, "-"}, strings.NewReader("https://c.example/#top\n"))
 		require.NoError(t, err)
 		require.Equal(t, []string{page, "https://b.example/", "https://c.example/"}, list.urls)
 		require.Equal(t, 6, list.bad.Count)
@@ -47,7 +47,7 @@ func TestReadSeeds(t *testing.T) {
 
 	t.Run("ForAResumedRunNeedNotBeGiven", func(t *testing.T) {
 		t.Parallel()
-		list, err := readSeeds(nil, nil)
+		list, err := readSeeds(t.Context(), nil, nil)
 		require.NoError(t, err)
 		require.Empty(t, list.urls)
 	})

@@ -156,11 +156,13 @@ func (v *view) end(p report.Progress) {
 	defer v.mu.Unlock()
 	v.clear()
 	v.finished = true
+	call, took := p.Since(v.earlierTotals), time.Since(v.startedAt)
 	if v.json {
-		v.emit(Event{Event: "summary", Progress: p, Settings: &p.Settings, Call: p.Since(v.earlierTotals), PagesPerSecond: v.rate.Overall()})
+		rate := command.PerSecond(call.Requests(), took)
+		v.emit(Event{Event: "summary", Progress: p, Settings: &p.Settings, Call: call, PagesPerSecond: rate})
 		return
 	}
-	fmt.Fprint(v.e.Stdout, explain.Summary(p, p.Since(v.earlierTotals), time.Since(v.startedAt)))
+	fmt.Fprint(v.e.Stdout, explain.Summary(p, call, took))
 	if p.Success == 0 {
 		return
 	}

@@ -58,18 +58,13 @@ func (d *DomainsCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if d.JSON {
-			return command.PrintLines(e.Stdout, all)
-		}
-		if len(all) == 0 {
-			fmt.Fprintln(e.Stderr, "No matching domains.")
-			return nil
+		const header = "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tRECENT ERRORS\tRESPONSE TIME\tLAST CRAWLED\tREASON"
+		err = command.PrintTable(e, d.JSON, all, "No matching domains.", header, listingRow)
+		if err != nil || d.JSON || len(all) == 0 {
+			return err
 		}
 		counts, estimate, err := store.DomainsByStatus(ctx)
 		if err != nil {
-			return err
-		}
-		if err := printListing(e, all); err != nil {
 			return err
 		}
 		fmt.Fprintln(e.Stdout, explain.Domains(counts, estimate))
@@ -77,25 +72,20 @@ func (d *DomainsCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-func printListing(e *command.Env, all []report.DomainListing) error {
-	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DOMAIN\tSTATUS\tSCORE\tRANK\tPAGES\tFOUND\tRECENT ERRORS\tRESPONSE TIME\tLAST CRAWLED\tREASON")
-	for _, d := range all {
-		rank, found, errs, response := "-", "-", "-", "-"
-		if !d.CountedAt.IsZero() {
-			found = strconv.FormatInt(d.Discovered, 10)
-		}
-		if d.Rank > 0 {
-			rank = strconv.Itoa(d.Rank)
-		}
-		if d.ErrorRate != nil {
-			errs, response = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
-		}
-		fmt.Fprintf(t, "%s\t%s\t%.3f\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n",
-			explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, found, errs, response,
-			command.StampOrDash(d.Last), explain.OneLine(d.Reason))
+func listingRow(d report.DomainListing) string {
+	rank, found, errs, response := "-", "-", "-", "-"
+	if !d.CountedAt.IsZero() {
+		found = strconv.FormatInt(d.Discovered, 10)
 	}
-	return command.Flush(t)
+	if d.Rank > 0 {
+		rank = strconv.Itoa(d.Rank)
+	}
+	if d.ErrorRate != nil {
+		errs, response = fmt.Sprintf("%.0f %%", *d.ErrorRate*100), time.Duration(d.AvgResponse).String()
+	}
+	return fmt.Sprintf("%s\t%s\t%.3f\t%s\t%d\t%s\t%s\t%s\t%s\t%s",
+		explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, found, errs, response,
+		command.StampOrDash(d.Last), explain.OneLine(d.Reason))
 }
 
 // DomainCmd shows the stored facts about a domain.
@@ -155,17 +145,7 @@ func printDomain(w io.Writer, r report.Domain) error {
 	row("pending", "%d", r.Pending)
 	printCounts(row, r)
 	for _, o := range r.Robots {
-		delay := ""
-		if o.CrawlDelay != nil {
-			delay = ", crawl-delay " + o.CrawlDelay.String()
-		}
-		if o.VisitTimes != "" {
-			delay += ", visits " + o.VisitTimes
-		}
-		if o.Reason != "" {
-			delay += " (" + o.Reason + ")"
-		}
-		row("robots.txt", "%s: %s%s, until %s", o.Origin, o.Verdict, delay, explain.Stamp(o.ExpiresAt))
+		row("robots", "%s", explain.Robots(o, time.Local))
 	}
 	for _, trap := range r.Traps {
 		row("stopped", "%s", trap.Evidence)

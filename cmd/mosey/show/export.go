@@ -24,18 +24,18 @@ import (
 
 // ExportCmd writes rows to files.
 type ExportCmd struct {
-	Table       string `arg:"" name:"pages|links|crawls|domains|images|provenance" help:"Kind of rows to export."`
-	Out         string `required:"" help:"Target: a file, a directory (it exists, or ends in /) for files of a bounded size, or - for standard output. Only an export to a directory can be resumed, by the same command." placeholder:"FILE|DIR|-"`
-	Format      string `help:"Format: parquet, jsonl or csv. Default: the extension of the file; parquet in a directory." placeholder:"FORMAT"`
-	Domain      string `help:"Only rows of this domain. Links and images are selected by the domain of their page." placeholder:"DOMAIN"`
-	Since       string `help:"Only pages fetched, crawls completed, links found or removed, and images fetched since then: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
-	Run_        string `name:"run" help:"Only pages, crawls or domains of this run. Page outcomes and domain totals then refer to the run." placeholder:"NAME"` //nolint:revive // Run is the method
-	Outcome     string `help:"Only pages or crawls whose last attempt has this outcome, such as success." placeholder:"OUTCOME"`
-	Lang        string `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
-	Before      string `help:"Only crawls completed before then: a date or an age, as for --since." placeholder:"WHEN"`
-	Move        bool   `help:"Delete the exported crawls, except the first of each page in a run and the last of each outcome. Needs --before, a week ago or earlier, Parquet in a separate directory, and the owner of the database. The same command resumes it. See docs/export.md."`
-	RowsPerFile int64  `default:"1000000" help:"Maximum number of rows in each file of a directory. Default: 1000000." placeholder:"N"`
-	Force       bool   `help:"Replace the file, or restart the export to the directory."`
+	Table       export.Table  `arg:"" name:"pages|links|crawls|domains|images|provenance" enum:"${export_tables}" help:"Kind of rows to export."`
+	Out         string        `required:"" help:"Target: a file, a directory (it exists, or ends in /) for files of a bounded size, or - for standard output. Only an export to a directory can be resumed, by the same command." placeholder:"FILE|DIR|-"`
+	Format      export.Format `help:"Format: parquet, jsonl or csv. Default: the extension of the file; parquet in a directory." enum:",${export_formats}" default:"" placeholder:"FORMAT"`
+	Domain      string        `help:"Only rows of this domain. Links and images are selected by the domain of their page." placeholder:"DOMAIN"`
+	Since       string        `help:"Only pages fetched, crawls completed, links found or removed, and images fetched since then: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Run_        string        `name:"run" help:"Only pages, crawls or domains of this run. Page outcomes and domain totals then refer to the run." placeholder:"NAME"` //nolint:revive // Run is the method
+	Outcome     crawl.Outcome `help:"Only pages or crawls whose last attempt has this outcome, such as success." enum:",${outcomes}" default:"" placeholder:"OUTCOME"`
+	Lang        string        `help:"Only pages in this language, such as en or pt-BR." placeholder:"TAG"`
+	Before      string        `help:"Only crawls completed before then: a date or an age, as for --since." placeholder:"WHEN"`
+	Move        bool          `help:"Delete the exported crawls, except the first of each page in a run and the last of each outcome. Needs --before, a week ago or earlier, Parquet in a separate directory, and the owner of the database. The same command resumes it. See docs/export.md."`
+	RowsPerFile int64         `default:"1000000" help:"Maximum number of rows in each file of a directory. Default: 1000000." placeholder:"N"`
+	Force       bool          `help:"Replace the file, or restart the export to the directory."`
 }
 
 // ErrReaderGone reports that standard output was closed, as by head.
@@ -69,7 +69,7 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 		if x.Filter.RunID, err = command.RunID(ctx, store, c.Run_); err != nil {
 			return err
 		}
-		view := &exportView{ProgressLine: command.NewProgressLine(e), label: c.Table, startedAt: time.Now()}
+		view := &exportView{ProgressLine: command.NewProgressLine(e), label: string(c.Table), startedAt: time.Now()}
 		view.rate.Add(view.startedAt, 0)
 		x.OnProgress = view.progress
 		p, err := c.write(ctx, e, x, store)
@@ -87,65 +87,66 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 }
 
 func (c *ExportCmd) export(now time.Time) (x *export.Export, err error) {
-	x = &export.Export{Kind: export.Table(c.Table), Format: export.Format(c.Format), Force: c.Force, FilterArgs: map[string]string{}}
-	if !slices.Contains(export.Tables(), x.Kind) {
-		return nil, wiring.Usagef("export %q: want %s", c.Table, command.OrList(export.Tables()))
-	}
+	x = &export.Export{Kind: c.Table, Force: c.Force, FilterArgs: map[string]string{}}
 	if c.Out == "" {
 		return nil, wiring.Usagef("--out is empty: give a file, a directory, or - for standard output")
 	}
 	if x.Format, err = c.format(); err != nil {
 		return nil, err
 	}
-	if x.Filter.Domain, err = command.DomainFlag(c.Domain); err != nil {
-		return nil, err
-	}
-	if x.Filter.Since, err = parseSince("--since", c.Since, now); err != nil {
-		return nil, err
-	}
-	if x.Filter.Before, err = parseSince("--before", c.Before, now); err != nil {
-		return nil, err
-	}
-	if c.Before != "" && x.Kind != export.Crawls {
-		return nil, wiring.Usagef("--before %s does not apply to %s: leave it out, or export crawls", c.Before, x.Kind)
-	}
-	if c.Since != "" && x.Kind == export.Domains {
-		return nil, wiring.Usagef("--since %s does not apply to domains: leave it out, or export crawls", c.Since)
-	}
-	if c.Lang != "" && x.Kind != export.Pages {
-		return nil, wiring.Usagef("--lang %s does not apply to %s: leave it out, or export pages", c.Lang, x.Kind)
-	}
-	if c.Lang != "" {
-		tag, err := language.BCP47.Parse(c.Lang)
-		if err != nil {
-			return nil, wiring.Usagef("--lang %q: want a tag such as en or pt-BR", c.Lang)
-		}
-		x.Filter.Language = tag.String()
-	}
-	if c.Run_ != "" && !slices.Contains([]export.Table{export.Pages, export.Crawls, export.Domains}, x.Kind) {
-		return nil, wiring.Usagef("--run %s does not apply to %s: leave it out, or export pages, crawls or domains", c.Run_, x.Kind)
-	}
-	if c.Outcome != "" && x.Kind != export.Pages && x.Kind != export.Crawls {
-		return nil, wiring.Usagef("--outcome %s does not apply to %s: leave it out, or export pages or crawls", c.Outcome, x.Kind)
-	}
-	if x.Filter.Outcome, err = command.OutcomeFlag(c.Outcome); err != nil {
+	if err := c.filter(x, now); err != nil {
 		return nil, err
 	}
 	if c.RowsPerFile < export.RowsPerFileMin {
 		return nil, wiring.Usagef("--rows-per-file %d: want %d or more", c.RowsPerFile, export.RowsPerFileMin)
 	}
-	for name, value := range map[string]string{
-		"--domain": x.Filter.Domain, "--since": c.Since, "--before": c.Before, "--lang": x.Filter.Language, "--run": c.Run_,
-		"--outcome": c.Outcome,
-	} {
-		if value != "" {
-			x.FilterArgs[name] = value
-		}
-	}
 	if c.Move {
 		return x, c.move(x, now)
 	}
 	return x, nil
+}
+
+// filter sets the filter of an export. It refuses a flag that does not apply to the table.
+func (c *ExportCmd) filter(x *export.Export, now time.Time) (err error) {
+	f := &x.Filter
+	f.Outcome = c.Outcome
+	if f.Domain, err = command.DomainFlag(c.Domain); err != nil {
+		return err
+	}
+	if f.Since, err = parseSince("--since", c.Since, now); err != nil {
+		return err
+	}
+	if f.Before, err = parseSince("--before", c.Before, now); err != nil {
+		return err
+	}
+	if c.Lang != "" {
+		tag, err := language.BCP47.Parse(c.Lang)
+		if err != nil {
+			return wiring.Usagef("--lang %q: want a tag such as en or pt-BR", c.Lang)
+		}
+		f.Language = tag.String()
+	}
+	for _, flag := range []struct {
+		name, value string
+		tables      []export.Table // the flag applies to them
+	}{
+		{"--domain", f.Domain, export.Tables()},
+		{"--since", c.Since, []export.Table{export.Pages, export.Links, export.Crawls, export.Images, export.Provenance}},
+		{"--before", c.Before, []export.Table{export.Crawls}},
+		{"--lang", f.Language, []export.Table{export.Pages}},
+		{"--run", c.Run_, []export.Table{export.Pages, export.Crawls, export.Domains}},
+		{"--outcome", string(c.Outcome), []export.Table{export.Pages, export.Crawls}},
+	} {
+		switch {
+		case flag.value == "":
+		case slices.Contains(flag.tables, x.Kind):
+			x.FilterArgs[flag.name] = flag.value
+		default:
+			return wiring.Usagef("%s %s does not apply to %s: leave it out, or export %s",
+				flag.name, flag.value, x.Kind, command.Join(flag.tables, " or "))
+		}
+	}
+	return nil
 }
 
 // minMoveAge is the least age of moved crawls: rates and averages are computed from later ones.
@@ -172,10 +173,7 @@ func (c *ExportCmd) format() (export.Format, error) {
 	const want = "want parquet, jsonl or csv"
 	switch {
 	case c.Format != "":
-		if f := export.Format(c.Format); slices.Contains(export.Formats(), f) {
-			return f, nil
-		}
-		return "", wiring.Usagef("--format %q: %s", c.Format, want)
+		return c.Format, nil
 	case c.Out == stdoutName:
 		return "", wiring.Usagef("--out -: standard output has no file extension: add --format, %s", want)
 	case c.directory():

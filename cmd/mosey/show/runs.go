@@ -3,7 +3,6 @@ package show
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,16 +72,12 @@ func (s *StatusCmd) list(ctx context.Context, e *command.Env, store *db.Store, w
 	if len(all) == 0 {
 		fmt.Fprintln(e.Stderr, "No runs yet. Start with mosey crawl https://example.org/")
 	}
-	if s.JSON || len(all) == 0 {
-		return command.PrintLines(e.Stdout, all)
-	}
-	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tREASON")
-	for _, p := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.Status, explain.Stamp(p.StartedAt), p.Requests(), p.Success,
+	const header = "RUN\tSTATUS\tSTARTED\tREQUESTS\tPAGES\tPENDING\tDOMAINS\tACTIVE\tREASON"
+	err = command.PrintTable(e, s.JSON, all, "", header, func(p report.Progress) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s", p.Name, p.Status, explain.Stamp(p.StartedAt), p.Requests(), p.Success,
 			p.Pending, p.Domains, p.Active, explain.OneLine(p.Reason))
-	}
-	if err := command.Flush(t); err != nil {
+	})
+	if err != nil || s.JSON {
 		return err
 	}
 	for _, p := range all {
@@ -229,26 +224,24 @@ func printQueue(e *command.Env, q report.Queue) error {
 	}
 	fmt.Fprintf(e.Stdout, "%s pending on %s: %d due now, %d later\n",
 		explain.Count(q.Pending, "page"), explain.Count(q.Total, "domain"), q.Due, q.Pending-q.Due)
-	t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER\tWAITS")
-	for _, d := range q.Domains {
+	const header = "DOMAIN\tSTATUS\tPENDING\tDUE NOW\tDUE LATER\tIN FLIGHT\tOLDEST\tNEXT LATER\tWAITS"
+	return command.PrintTable(e, false, q.Domains, "", header, func(d report.QueuedDomain) string {
 		waits := "-"
 		if d.WaitReason != "" {
 			waits = string(d.WaitReason) + explain.Until(d.Until, time.Local)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", explain.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
+		return fmt.Sprintf("%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s", explain.OneLine(d.Domain), d.Status, d.Pending, d.Due, d.Pending-d.Due,
 			d.InFlight, explain.Stamp(d.Oldest), command.StampOrDash(d.NextDue), waits)
-	}
-	return command.Flush(t)
+	})
 }
 
 // CrawlsCmd shows the history.
 type CrawlsCmd struct {
-	Domain  string `help:"Only requests to this domain." placeholder:"DOMAIN"`
-	Outcome string `help:"Only attempts with this outcome: success, blocked_robots, blocked_4xx, blocked_5xx, timeout, failed or skipped." placeholder:"OUTCOME"`
-	Since   string `help:"Only attempts of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
-	Limit   int    `default:"50" help:"Maximum number of attempts. Default: 50."`
-	JSON    bool   `name:"json" help:"Print one JSON object per attempt."`
+	Domain  string        `help:"Only requests to this domain." placeholder:"DOMAIN"`
+	Outcome crawl.Outcome `help:"Only attempts with this outcome: success, blocked_robots, blocked_4xx, blocked_5xx, timeout, failed or skipped." enum:",${outcomes}" default:"" placeholder:"OUTCOME"`
+	Since   string        `help:"Only attempts of this day or later: a date such as 2026-11-01, or an age such as 30d or 12h." placeholder:"WHEN"`
+	Limit   int           `default:"50" help:"Maximum number of attempts. Default: 50."`
+	JSON    bool          `name:"json" help:"Print one JSON object per attempt."`
 }
 
 const maxCrawls = 100_000
@@ -262,23 +255,15 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Domain, err = command.DomainFlag(c.Domain); err != nil {
 		return err
 	}
-	outcome, err := command.OutcomeFlag(c.Outcome)
-	if err != nil {
-		return err
-	}
 	if c.Limit < 1 || c.Limit > maxCrawls {
 		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, maxCrawls)
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
-		crawls, err := store.History(ctx, c.Domain, outcome, since, c.Limit)
+		crawls, err := store.History(ctx, c.Domain, c.Outcome, since, c.Limit)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return command.PrintLines(e.Stdout, crawls)
-		}
-		t := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-		for _, attempt := range crawls {
+		return command.PrintTable(e, c.JSON, crawls, "", "", func(attempt report.Attempt) string {
 			line := fmt.Sprintf(
 				"%s\t%s\t%s", explain.Stamp(attempt.CompletedAt), explain.OneLine(explain.Attempt(attempt)),
 				explain.OneLine(attempt.URL),
@@ -286,9 +271,8 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 			if attempt.Error != "" {
 				line += ": " + explain.OneLine(attempt.Error)
 			}
-			fmt.Fprintln(t, line)
-		}
-		return command.Flush(t)
+			return line
+		})
 	})
 }
 
@@ -309,12 +293,8 @@ func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			if err := json.NewEncoder(e.Stdout).Encode(a); err != nil {
-				return fmt.Errorf("print: %w", err)
-			}
-		} else {
-			printAudit(e.Stdout, a)
+		if err := command.PrintResult(e, c.JSON, a, printAudit); err != nil {
+			return err
 		}
 		if !a.Clean() {
 			return errors.New("the audit found violations: please report them")
@@ -323,7 +303,7 @@ func (c *AuditCmd) Run(ctx context.Context, e *command.Env) error {
 	})
 }
 
-func printAudit(w io.Writer, a report.Audit) {
+func printAudit(w io.Writer, a report.Audit) error {
 	gaps := func(name string, g report.Gaps) {
 		fmt.Fprintf(w, "%-12s %s, %s, %s\n", name,
 			explain.Count(g.Requests, "request"), explain.Count(g.Gaps, "gap"), explain.Count(g.Violations, "violation"))
@@ -354,6 +334,7 @@ func printAudit(w io.Writer, a report.Audit) {
 	for _, v := range a.Violations {
 		fmt.Fprintf(w, "%s  %s: %s: %s\n", v.At.Local().Format(time.DateTime), v.Kind, v.Key, explain.OneLine(v.Description))
 	}
+	return nil
 }
 
 func millis(ms float64) time.Duration {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -131,25 +130,11 @@ func parseSince(flag, text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	if days, span, ok := ParseAge(text, maxDays); ok {
-		return now.AddDate(0, 0, -days).Add(-span), nil
+	if age, err := command.ParseAge(text); err == nil {
+		return now.Add(-age), nil
 	}
 	return time.Time{}, wiring.Usagef("%s %q: want a date such as 2026-11-01, or an age such as 30d or 12h", flag, text)
 }
-
-// ParseAge parses a span that may be in days, up to limit days.
-func ParseAge(text string, limit int) (days int, span time.Duration, ok bool) {
-	number, inDays := strings.CutSuffix(text, "d")
-	if !inDays {
-		span, err := time.ParseDuration(text)
-		return 0, span, err == nil && span >= 0
-	}
-	n, err := strconv.ParseUint(number, 10, 31)
-	return int(n), 0, err == nil && int(n) <= limit
-}
-
-// maxDays is a hundred years: before there was a web.
-const maxDays = 36_500
 
 // explainEmpty explains an empty result, as far as the reason is quickly found. waiting is the
 // number of pages without keywords.
