@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
+	"github.com/mosey-web/mosey/internal/network"
 	"github.com/mosey-web/mosey/internal/request"
 )
 
@@ -400,10 +401,12 @@ func TestChangeDomain(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	_, err := activities.New(activities.Config{})
-	require.ErrorContains(t, err, "Config needs a store, a fetcher, a resolver and a starter")
+	require.ErrorContains(t, err, "Config needs a store, a fetcher, a resolver, a network monitor and a starter")
 	b := setup(t, options{})
 	_, err = activities.New(activities.Config{
-		Store: b.store, Starter: b.starter, Requests: request.Config{Fetcher: noFetcher{}, Resolver: noResolver{}},
+		Store: b.store, Starter: b.starter, Requests: request.Config{
+			Fetcher: noFetcher{}, Resolver: noResolver{}, Network: network.New(network.Config{}),
+		},
 	})
 	require.ErrorIs(t, err, crawl.ErrInvalid)
 }

@@ -171,8 +171,10 @@ func TestAPageIsUsedInABrowser(t *testing.T) {
 	r := newRows(t, settings.Settings{}, aPage).allowed()
 	s := serveRows(t, r.commandHarness)
 	sentence := func() string { return get(t, b, chromedp.Text(chromedp.CSS(".sentence"))) }
-	b.do(t, chromedp.Navigate(s.url+"/runs/small-web?token="+url.QueryEscape(s.token)))
-	require.Contains(t, sentence(), "Run small-web waits")
+	wait.Until(t, func() bool { // a slow count says to reload the page
+		b.do(t, chromedp.Navigate(s.url+"/runs/small-web?token="+url.QueryEscape(s.token)))
+		return strings.Contains(sentence(), "Run small-web waits")
+	}, patience, 100*time.Millisecond)
 	s.browser(true).post("/runs/small-web", "do", "stop") // somebody else
 	wait.Until(t, func() bool { return strings.Contains(sentence(), "is stopped") }, patience, 100*time.Millisecond)
 	redrawn := get(t, b, chromedp.Evaluate[bool](`document.querySelector(".chart").dataset.old = "1";

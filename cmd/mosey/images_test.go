@@ -258,7 +258,7 @@ func testImagesSimilar(t *testing.T, i *imagesHarness) {
 	})
 }
 
-const noImages = "No matching images. A crawl fetches them with --images metadata or --images store.\n"
+const noImages = "No matching images. Only crawls with --images metadata or --images store fetch images.\n"
 
 func TestImagesUsage(t *testing.T) {
 	t.Parallel()

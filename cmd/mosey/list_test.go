@@ -27,7 +27,7 @@ func TestList(t *testing.T) {
 		output.ContainsOnSameLine(t, r.Print("why", aDomain), "a.example: not crawled: the domain is on the block list (a.example), as set by "+command.CurrentUser()+": the owner asked")
 		output.ContainsOnSameLine(t, r.Print("domain", aDomain), "control", "it is on the block list (a.example): set by "+command.CurrentUser())
 		require.Equal(t, "1 entry removed from the block list.\n", r.Print("list", "remove", "block", aDomain))
-		r.Fail([]string{"list", "remove", "block", aDomain}, "nothing to remove from the block list: mosey list show block shows the entries")
+		r.Fail([]string{"list", "remove", "block", aDomain}, `nothing to remove from the block list: ["a.example"]: mosey list show block shows the entries`)
 		require.NotContains(t, r.Print("why", aDomain), "list")
 		require.Equal(t, "1 entry removed from the block list.\n", r.Print("list", "remove", "block", "--all"))
 		r.Fail([]string{"list", "remove", "block", "--all"}, "nothing to remove from the block list")

@@ -16,15 +16,25 @@ type Spelt struct {
 
 // Resolve is [URL.Resolve] with the Target in the spelling of ref: percent-encodings stay as they
 // are. The parameters that a canonical form lacks are removed.
-func (s Spelt) Resolve(ref string) (Spelt, error) {
+func (s Spelt) Resolve(ref string) (Spelt, error) { return s.resolveAs(ref, linked) }
+
+// Verbatim returns the RequestTarget of Resolve(ref) with all parameters.
+func (s Spelt) Verbatim(ref string) (string, error) {
+	to, err := s.resolveAs(ref, verbatim)
+	return to.RequestTarget(), err
+}
+
+// resolveAs leaves the Target empty if it were too long, or could be taken for an authority, as
+// "//a" could.
+func (s Spelt) resolveAs(ref string, how spelling) (Spelt, error) {
 	p, reason := s.resolve(clean(ref), s.RequestTarget())
 	u, reason := newURL(p, reason)
 	if reason != nil {
 		return Spelt{}, refuse(ref, reason)
 	}
 	var space [512]byte
-	b := appendTarget(space[:0], p.target, linked)
-	if len(b) > MaxLength || ambiguous(b) || string(b) == u.RequestTarget() {
+	b := appendTarget(space[:0], p.target, how)
+	if len(b) > MaxLength || bytes.HasPrefix(b, []byte("//")) || string(b) == u.RequestTarget() {
 		return Spelt{URL: u}, nil
 	}
 	return Spelt{u, string(b)}, nil
@@ -46,23 +56,3 @@ func (s Spelt) RequestTarget() string { return cmp.Or(s.Target, s.URL.RequestTar
 
 // Address returns the absolute URL as the site spells it.
 func (s Spelt) Address() string { return s.Origin() + s.RequestTarget() }
-
-// ambiguous reports whether a target could be taken for an authority, as "//a" could. Such a target
-// is requested in its canonical form only.
-func ambiguous(target []byte) bool { return bytes.HasPrefix(target, []byte("//")) }
-
-// Verbatim returns the RequestTarget of Resolve(ref) with all parameters.
-func (s Spelt) Verbatim(ref string) (string, error) {
-	p, reason := s.resolve(clean(ref), s.RequestTarget())
-	if reason != nil {
-		return "", refuse(ref, reason)
-	}
-	b := appendTarget(nil, p.target, verbatim)
-	switch {
-	case len(b) > MaxLength:
-		return "", refuse(ref, ErrTooLong)
-	case ambiguous(b):
-		b = appendTarget(nil, p.target, canonical)
-	}
-	return string(b), nil
-}
