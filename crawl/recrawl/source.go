@@ -21,7 +21,8 @@ const (
 	minListDays = 0.001 // the shortest stored time, in days
 )
 
-// Visit returns the source after a visit to a page whose change it announced. h is the history before.
+// Visit returns the source after a visit to a page whose change it announced. h is the history
+// before.
 func (s Source) Visit(h History, v Visit) Source {
 	if h.ListReadDays <= 0 || v.SinceLast <= 0 || (v.Result != Changed && v.Result != Unchanged) {
 		return s

@@ -79,7 +79,8 @@ type Record struct {
 	UserAgent string `json:"user_agent"`
 }
 
-// URL returns the requested URL, with unreserved characters decoded; empty for a connection without a request.
+// URL returns the requested URL, with unreserved characters decoded. It is empty for a connection
+// without a request.
 func (r Record) URL() string {
 	if r.Host == "" {
 		return ""
