@@ -26,6 +26,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
@@ -210,11 +211,15 @@ func (b *testBundle) seed(t *testing.T, targets ...string) {
 
 func (b *testBundle) seedURLs(t *testing.T, raw ...string) {
 	t.Helper()
-	seeds, err := urls.ParseAll(raw)
+	pages := make([]seeds.Seed, len(raw))
+	for i, text := range raw {
+		var err error
+		pages[i], err = seeds.Parse(text)
+		require.NoError(t, err)
+	}
+	stored, err := b.store.StoreSeeds(t.Context(), b.run.ID, seeds.URLs, pages)
 	require.NoError(t, err)
-	added, err := b.store.AddSeeds(t.Context(), b.run.ID, seeds)
-	require.NoError(t, err)
-	require.Len(t, raw, added)
+	require.Len(t, raw, stored.Added)
 	_, err = b.store.ClaimDomains(t.Context(), b.run.ID, 100)
 	require.NoError(t, err)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
-	"github.com/mosey-web/mosey/crawl/seeds"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/manners/web"
 )
@@ -68,22 +67,16 @@ func TestTheSpellingOfTheSite(t *testing.T) {
 // A site may know its pages in no other spelling than that of its links.
 func TestReferencesAreRequestedAsSpelt(t *testing.T) {
 	t.Parallel()
-	html := func(body string) web.Behaviour {
-		return raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body)
-	}
 	images := settings.ImagesMetadata
 	b := setup(t, options{settings: settings.Settings{Images: &images}, sites: serving(map[string]web.Behaviour{
-		"/%66ront": html(`<title>Front</title><a href="/a%2Db">a</a><a href="/c%7ed/?utm_source=x">c</a><a href=/old>old</a>`),
-		"/a%2Db":   html("<title>A</title><p>One of the pages"),
-		"/c%7ed/":  html("<title>C</title><a href=e>e</a><img src=i%2epng>"),
-		"/c%7ed/e": html("<title>E</title><p>Another of the pages"),
-		"/old":     raw("HTTP/1.1 301 Moved Permanently\r\nLocation: /n%65w\r\nContent-Length: 0\r\n\r\n"),
-		"/n%65w":   html("<title>New</title><p>The last of the pages"),
+		"/%66ront": html("<title>Front</title>", "The pages", "/a%2Db", "/c%7ed/?utm_source=x", "/old"),
+		"/a%2Db":   html("<title>A</title>", "One of the pages"),
+		"/c%7ed/":  html("<title>C</title>", "A folder<img src=i%2epng>", "e"),
+		"/c%7ed/e": html("<title>E</title>", "Another of the pages"),
+		"/old":     redirectTo("/n%65w"),
+		"/n%65w":   html("<title>New</title>", "The last of the pages"),
 	})})
-	front, err := seeds.Parse(b.page("/%66ront"))
-	require.NoError(t, err)
-	_, err = b.store.StoreSeeds(t.Context(), b.run.ID, seeds.URLs, []seeds.Seed{front})
-	require.NoError(t, err)
+	b.seed(t, "/%66ront")
 	b.allowAll(t, b.page("/"))
 	b.follow(t)
 	require.ElementsMatch(t, []string{"/%66ront", "/a%2Db", "/c%7ed/", "/old", "/c%7ed/e", "/c%7ed/i%2epng", "/c~d/i.png", "/n%65w"}, b.pages())
@@ -96,8 +89,8 @@ func TestReferencesAreRequestedAsSpelt(t *testing.T) {
 func TestASpellingThatTheSiteDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{sites: serving(map[string]web.Behaviour{
-		"/":    raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Front</title><a href=/%61>a</a><a href=/%62>b</a>"),
-		"/a":   raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>A</title><p>One of the pages"),
+		"/":    html("<title>Front</title>", "The pages", "/%61", "/%62"),
+		"/a":   html("<title>A</title>", "One of the pages"),
 		"/%61": web.Status{Code: http.StatusNotFound}, "/%62": web.Status{Code: http.StatusNotFound}, "/b": web.Status{Code: http.StatusNotFound},
 	})})
 	b.seed(t, "/")
@@ -133,12 +126,9 @@ func TestRedirectsToItself(t *testing.T) {
 		t.Parallel()
 		b := setup(t, options{sites: serving(map[string]web.Behaviour{
 			"/%61": onlyAs("/a"),
-			"/a":   raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>A</title><p>One of the pages"),
+			"/a":   html("<title>A</title>", "One of the pages"),
 		})})
-		a, err := seeds.Parse(b.page("/%61"))
-		require.NoError(t, err)
-		_, err = b.store.StoreSeeds(t.Context(), b.run.ID, seeds.URLs, []seeds.Seed{a})
-		require.NoError(t, err)
+		b.seed(t, "/%61")
 		b.allowAll(t, b.page("/"))
 		b.follow(t)
 		require.Equal(t, []string{"/%61", "/a"}, b.pages())

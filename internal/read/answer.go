@@ -162,9 +162,7 @@ func (r *reading) redirectToItself(at *crawl.Attempt, location string, header ht
 	target, err := r.base.Verbatim(location)
 	isFirst := c.Visit.RequestTarget == "" || c.Number == 1 || target == r.url.RequestTarget()
 	if err == nil && target != r.base.RequestTarget() && isFirst && !decide.LastAttempt(*r.d.Run, c) {
-		at.Error = "redirect to another spelling of the page, which is requested next: " + target
-		at.Page, at.Image = &crawl.PageUpdate{RequestTarget: target}, nil
-		at.RetryIn = new(crawl.Millis)
+		requestNext(at, target, "redirect to another spelling of the page, which is requested next: ")
 		return
 	}
 	details := "redirect to itself"
@@ -181,9 +179,15 @@ func (r *reading) requestCanonicalNext(at *crawl.Attempt) bool {
 	if !decide.IsGone(*at) || r.base.RequestTarget() == own || !c.Visit.At.IsZero() || decide.LastAttempt(*r.d.Run, c) {
 		return false
 	}
-	at.Error = "no page in this spelling, the canonical one is requested next: " + own
-	at.Page, at.RetryIn = &crawl.PageUpdate{RequestTarget: own}, new(crawl.Millis)
+	requestNext(at, own, "no page in this spelling, the canonical one is requested next: ")
 	return true
+}
+
+// requestNext has the page requested again, as soon as its domain allows, with another target. The
+// error is reason and target.
+func requestNext(at *crawl.Attempt, target, reason string) {
+	at.Error = reason + target
+	at.Page, at.Image, at.RetryIn = &crawl.PageUpdate{RequestTarget: target}, nil, new(crawl.Millis)
 }
 
 // settle marks a page without a retry as failed.
