@@ -56,7 +56,7 @@ func (t *Telemetry) hasMetrics() bool { return t != nil && t.Metrics != nil }
 func (t *Telemetry) hasTraces() bool { return t != nil && t.traces != nil }
 
 func (t *Telemetry) queryTracer() pgx.QueryTracer {
-	if t == nil {
+	if !t.hasMetrics() && !t.hasTraces() {
 		return nil
 	}
 	return telemetry.Statements{Metrics: t.Metrics}
