@@ -58,7 +58,6 @@ type scheduler struct {
 	heartbeatTimer *time.Timer
 	// closed is set once no more steps are taken, handingOver once all waiting tasks must end.
 	closed, handingOver bool
-	openTasksDone       sync.WaitGroup
 }
 
 // task is an activity that was handed over.
@@ -214,7 +213,6 @@ func (s *scheduler) complete(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.openTasks, t)
-	s.openTasksDone.Done()
 }
 
 func isNotFound(err error) bool {
@@ -285,36 +283,36 @@ func (s *scheduler) stop() {
 }
 
 // handOver ends all waiting tasks, so that other workers continue them, and waits for their end.
+// Tasks that are added later end as well.
 func (s *scheduler) handOver() {
 	s.mu.Lock()
 	s.closed, s.handingOver = true, true
 	s.advance()
 	s.mu.Unlock()
-	s.openTasksDone.Wait()
+	s.waitUntil(func() bool { return len(s.openTasks) == 0 })
+	s.mu.Unlock()
 }
 
 // suspend returns the waiting activities once no task takes steps, and reports nothing to Temporal.
 // Call stop before.
 func (s *scheduler) suspend() []SuspendedActivity {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		s.mu.Lock()
-		if s.runningCount == [2]int{} {
-			break
-		}
-		s.mu.Unlock()
-		<-tick.C
-	}
+	s.waitUntil(func() bool { return s.runningCount == [2]int{} })
 	defer s.mu.Unlock()
 	var suspended []SuspendedActivity
 	for t := range s.openTasks {
 		suspended = append(suspended, t.suspended())
 		delete(s.openTasks, t)
-		s.openTasksDone.Done()
 	}
 	s.waiting = [2]tasks{}
 	return suspended
+}
+
+// waitUntil returns, with the lock, once a condition holds.
+func (s *scheduler) waitUntil(holds func() bool) {
+	for s.mu.Lock(); !holds(); s.mu.Lock() {
+		s.mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func (s *scheduler) addTask(t *task) {
@@ -324,7 +322,6 @@ func (s *scheduler) addTask(t *task) {
 		s.heartbeatTimer.Reset(heartbeatCheckInterval)
 	}
 	s.openTasks[t] = struct{}{}
-	s.openTasksDone.Add(1)
 	heap.Push(&s.waiting[t.lane()], t)
 	s.advance()
 }

@@ -326,6 +326,24 @@ func (o *topology) charged(t *testing.T) string {
 	return strings.Join(all, "\n")
 }
 
+// story lists the requests and the attempts for a URL.
+func (o *topology) story(t *testing.T, log web.Log, url string) string {
+	t.Helper()
+	var lines []string
+	for _, r := range log {
+		if r.URL() == url {
+			lines = append(lines, fmt.Sprintf("request %d %s for %s, aborted: %t, %s", r.Status, r.Time.UTC(), r.End-r.Start, r.Aborted, r.UserAgent))
+		}
+	}
+	rows, err := o.pool.Query(t.Context(), `
+		SELECT format('attempt %s %s for %s ms, lost: %s, skipped: %s, error: %s', outcome, completed_at, duration_ms, lost, skipped, error_message)
+		FROM page_crawls WHERE url = $1 ORDER BY id`, url)
+	require.NoError(t, err)
+	attempts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return strings.Join(append(lines, attempts...), "\n")
+}
+
 // losesWeb has all that the third host sends to the web vanish, until the worker there knows of it
 // and a span longer. A shorter outage looks like a failure of the sites that were requested just
 // then.
@@ -363,7 +381,9 @@ func (o *topology) judge(t *testing.T) {
 		Plan: o.site.Plan, Partial: true, Delay: topologyDelay, Refetches: again, UserAgent: "mosey/",
 	})
 	t.Log(report)
-	require.Empty(t, report.Violations())
+	for _, v := range report.Violations() {
+		t.Errorf("%s\n%s", v, o.story(t, log, v.URL))
+	}
 	require.Empty(t, slices.DeleteFunc(report.Missing, func(url string) bool {
 		return slices.ContainsFunc(o.unseeded, func(root string) bool { return strings.HasPrefix(url, root) })
 	}))

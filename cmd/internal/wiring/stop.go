@@ -38,12 +38,10 @@ func (w *Worker) Stop() {
 			w.stopServing()
 			w.saveWaiting()
 		} else {
-			handedOver := background(func(context.Context) {
-				time.Sleep(pollStopTime)
-				activities.HandOver(w.acts)
-			})
+			early := time.AfterFunc(pollStopTime, func() { activities.HandOver(w.acts) })
 			w.stopServing()
-			handedOver()
+			early.Stop()
+			activities.HandOver(w.acts) // also of domains that began to wait meanwhile
 		}
 		w.stopFleet()
 		w.fleet.unregister()
