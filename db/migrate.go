@@ -26,7 +26,7 @@ import (
 // triggers are repeatable: after any change or a new migration all of them run again, in the order
 // of their names, generated ones first.
 //
-//go:generate go run ../internal/declare -dir functions
+//go:generate go test ../crawl/kinds ../crawl/reasons -run TestDatabaseFunctions -update
 //go:embed migrations/*.sql functions/*.sql roles.sql
 var files embed.FS
 

@@ -4,7 +4,6 @@
 package kinds
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -154,12 +153,10 @@ func All() []Kind {
 }
 
 // Names lists all kinds for Markdown.
-func Names() string { return list(All(), "`") }
-
-func list(all []Kind, quote string) string {
-	names := make([]string, len(all))
-	for i, k := range all {
-		names[i] = quote + string(k) + quote
+func Names() string {
+	names := make([]string, len(table))
+	for i, row := range table {
+		names[i] = "`" + string(row.kind) + "`"
 	}
 	return strings.Join(names, ", ")
 }
@@ -189,39 +186,4 @@ func acceptsImage(mediaType string) bool {
 func acceptsAnnouncement(mediaType string) bool {
 	family, _, _ := strings.Cut(mediaType, "/")
 	return !slices.Contains([]string{"image", "audio", "video", "font"}, family)
-}
-
-// SQL returns the table as functions of the database, for db/functions/kinds.sql. Each is one
-// expression that the planner can inline into the calling statement.
-func SQL() string {
-	var b strings.Builder
-	b.WriteString("-- The kinds of requests that have something in the table of crawl/kinds (go tool task generate):\n")
-	columns := []struct {
-		name, says string
-		has        func(Kind) bool
-	}{
-		{"counted", "requests count as pages of their run", Kind.CountsAsPage},
-		{"image", "they count as images of their run", Kind.Image},
-		{"document", "what is fetched is read for its links and its words", Kind.Document},
-		{"announces", "it announces pages, as sitemaps and feeds do", Kind.Announces},
-		{"nested", "its files name each other", func(k Kind) bool { return k.Traits().Nested }},
-	}
-	for _, c := range columns {
-		fmt.Fprintf(&b, "--   %-10s %s\n", c.name, c.says)
-	}
-	b.WriteString("CREATE OR REPLACE FUNCTION kinds(p_column text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$\n    SELECT CASE p_column\n")
-	for _, c := range columns {
-		matching := slices.DeleteFunc(All(), func(k Kind) bool { return !c.has(k) })
-		fmt.Fprintf(&b, "        WHEN '%s' THEN ARRAY[%s]\n", c.name, list(matching, "'"))
-	}
-	b.WriteString("        ELSE ('no column ' || p_column)::text[]\n    END\n$$;\n\n" +
-		"-- Where crawls of a kind come in the frontier; null is by depth and rank.\n" +
-		"CREATE OR REPLACE FUNCTION kind_priority(p_kind text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$\n    SELECT CASE p_kind")
-	for _, k := range All() {
-		if p := k.Traits().Priority; p != 0 {
-			fmt.Fprintf(&b, " WHEN '%s' THEN %d::smallint", k, p)
-		}
-	}
-	b.WriteString(" END\n$$;\n")
-	return b.String()
 }
