@@ -119,12 +119,13 @@ func (a *Activities) fetchRobots(
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, facts *crawl.Facts) (*originFetch, error) {
 	kind := cmp.Or(in.Kind, kinds.Robots)
-	u, err := urls.Parse(cmp.Or(in.URL, in.Origin+kind.Traits().Path))
+	address := cmp.Or(in.URL, in.Origin+kind.Traits().Path)
+	u, err := urls.Parse(address)
 	if err != nil {
 		return nil, badInput(err)
 	}
 	f := &originFetch{Activities: a, in: in, requestedDomain: u.Domain(), Origin: read.Origin{
-		Store: a.store, Kind: kind, URL: u, Hops: in.Hops, Name: in.Origin, Domain: in.Domain,
+		Store: a.store, Kind: kind, URL: urls.SpeltSeed(address, u), Hops: in.Hops, Name: in.Origin, Domain: in.Domain,
 		Agent: a.agent, AllowMalformed: a.allowMalformed,
 	}}
 	if facts != nil {
@@ -195,7 +196,7 @@ func (f *originFetch) makeRequest(ctx context.Context) (FetchRobotsResult, error
 		health, takenBackFor = f.requestedFacts.Domain.Health, f.requestedFacts.UnreachableFor()
 	}
 	req := request.Request{
-		URL: urls.Spelt{URL: f.URL}, FactsDomain: f.Domain, Header: f.Conditions(),
+		URL: f.URL, FactsDomain: f.Domain, Header: f.Conditions(),
 		Start: crawl.Start{
 			RunID: f.Run.ID, Domain: f.requestedDomain, Origin: f.URL.Origin(), URL: f.URL.String(), Kind: f.Kind,
 			Prerequisite: true, Queued: f.in.Queued,
@@ -274,7 +275,7 @@ func (f *originFetch) readResponse(ctx context.Context, x *request.Exchange) err
 	case findings.RequiredOrigin != "":
 		f.res = FetchRobotsResult{Origin: findings.RequiredOrigin, Kind: kinds.Robots}
 	case findings.Redirect != nil:
-		f.res = FetchRobotsResult{Kind: f.in.Kind, URL: findings.Redirect.String(), Hops: f.Hops + 1}
+		f.res = FetchRobotsResult{Kind: f.in.Kind, URL: findings.Redirect.Address(), Hops: f.Hops + 1}
 	default:
 		x.Attempt.Robots, f.res = findings.Robots, f.resultOf(*findings.Robots)
 	}

@@ -85,6 +85,20 @@ func TestReferencesAreRequestedAsSpelt(t *testing.T) {
 	}
 }
 
+// robots.txt may lead to a file that the site knows in one spelling only.
+func TestRobotsRedirectToTheSpellingOfTheSite(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{sites: serving(map[string]web.Behaviour{
+		"/robots.txt":           redirectTo("/%72obots.php?f=a%2Fb"),
+		"/private":              html("<title>Private</title>", "A page"),
+		"/robots.php":           web.Status{Code: http.StatusNotFound},
+		"/%72obots.php?f=a%2Fb": raw("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /private\n"),
+	})})
+	b.seed(t, "/private")
+	b.follow(t)
+	require.Equal(t, crawl.OutcomeBlockedRobots, b.report(t, "/private").Crawls[0].Outcome)
+}
+
 // The first link to a page may have a spelling that its site does not know.
 func TestASpellingThatTheSiteDoesNotKnow(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ type Origin struct {
 	Store RobotsStore
 	// Kind is the requested file. URL is its address after Hops redirects.
 	Kind kinds.Kind
-	URL  urls.URL
+	URL  urls.Spelt
 	Hops int
 	// Name is the origin itself, and Domain its domain.
 	Name, Domain string
@@ -61,7 +61,7 @@ type OriginResult struct {
 	// Robots is the row to record.
 	Robots *crawl.Robots
 	// Redirect is the next URL to request.
-	Redirect *urls.URL
+	Redirect *urls.Spelt
 	// RequiredOrigin is an origin whose robots.txt is needed first.
 	RequiredOrigin string
 	// Unreachable is the reason why robots.txt could not be read.
@@ -158,7 +158,7 @@ func (o Origin) rules(x *request.Exchange) OriginResult {
 	v := freshness.NewVisit(resp.Header, resp.EndedAt, crawl.ContentHash{})
 	r := crawl.Robots{
 		Verdict: crawl.RobotsRules, StatusCode: resp.Status, Lifetime: crawl.Millis(robotsFreshness(resp)),
-		Sitemaps: namedSitemaps(o.URL, file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
+		Sitemaps: namedSitemaps(o.URL.URL, file.Sitemaps()), ETag: v.ETag, LastModified: v.LastModified,
 		Body: bytes.Clone(resp.Body), // the response's buffer is reused
 	}
 	delay, ok := malformedDelay, true
@@ -227,7 +227,7 @@ func namedSitemaps(file urls.URL, raw []string) []string {
 }
 
 // redirectTarget returns the target of a redirect, or the reason why it is not followed.
-func (o Origin) redirectTarget(resp *fetch.Response) (to urls.URL, reason string) {
+func (o Origin) redirectTarget(resp *fetch.Response) (to urls.Spelt, reason string) {
 	to, err := o.URL.Resolve(resp.Header.Get("Location"))
 	switch {
 	case err != nil:
@@ -236,7 +236,7 @@ func (o Origin) redirectTarget(resp *fetch.Response) (to urls.URL, reason string
 		return to, fmt.Sprintf("redirects more than %d times", maxRobotsHops)
 	}
 	// Payloads carry the URL, and JSON encodes an "&" in six bytes.
-	if text, err := json.Marshal(to.String()); err != nil || len(text) > urls.MaxLength {
+	if text, err := json.Marshal(to.Address()); err != nil || len(text) > urls.MaxLength {
 		return to, "redirects to a location that is too long"
 	}
 	return to, ""
@@ -296,7 +296,7 @@ func (o Origin) redirectedTDM(ctx context.Context, x *request.Exchange) (OriginR
 			return OriginResult{RequiredOrigin: to.Origin()}, nil
 		case err != nil:
 			return OriginResult{}, err
-		case to.RequestTarget() == usage.TDMPath && len(target.TDM) > 0:
+		case to.URL.RequestTarget() == usage.TDMPath && len(target.TDM) > 0:
 			r := o.Stored
 			r.TDM = target.TDM
 			return OriginResult{Robots: &r}, nil
