@@ -113,17 +113,3 @@ func writeEnded(w *bytes.Buffer, a crawl.Attempt, doc []byte) {
 	fmt.Fprintf(w, `{"since_end_ms":%d,`, max(time.Since(a.EndedAt).Milliseconds(), 0))
 	w.Write(doc[1:])
 }
-
-func newReleases(q *dbsqlc.Queries) *groups[time.Time] {
-	return newGroups(func(ctx context.Context, docs []byte, _ bool) (map[int]time.Time, error) {
-		rows, err := q.SlotsRelease(ctx, docs)
-		return byPosition(rows, func(r dbsqlc.SlotsReleaseRow) (int32, time.Time) { return r.N, r.EndedAt }), err
-	})
-}
-
-func newRecords(q *dbsqlc.Queries) *groups[dbsqlc.AttemptsRecordRow] {
-	return newGroups(func(ctx context.Context, docs []byte, alone bool) (map[int]dbsqlc.AttemptsRecordRow, error) {
-		rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, ShortLockTimeout: !alone})
-		return byPosition(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
-	})
-}

@@ -83,8 +83,7 @@ var serverProbes = map[string]string{
 // detectLostPeer makes both ends of a connection detect its loss. Settings of the URL take
 // precedence.
 func detectLostPeer(cfg *pgxpool.Config) {
-	host := cfg.ConnConfig.Host
-	if isLocal(host) {
+	if isLocal(cfg.ConnConfig.Host) {
 		return // nothing gets lost within a machine
 	}
 	dialer := &net.Dialer{

@@ -53,17 +53,9 @@ const (
 // CountDomains counts the pages and attempts of all domains, and reports its progress to
 // onProgress.
 func (s *Store) CountDomains(ctx context.Context, onProgress func(domains int64)) error {
-	return runBatches(ctx, "count domains", countBatch, onProgress, func(after int64) (int64, error) {
-		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: countBatch})
-		if err != nil || len(rows) == 0 {
-			return 0, err
-		}
-		names := make([]string, len(rows))
-		for i, r := range rows {
-			names[i] = r.Domain
-		}
-		slices.Sort(names) // rows are locked in the order of their names
-		return rows[len(rows)-1].ID, s.q.DomainsCount(ctx, names)
+	return s.forEachBatch(ctx, "count domains", countBatch, onProgress, func(domains []string) error {
+		slices.Sort(domains) // rows are locked in the order of their names
+		return s.q.DomainsCount(ctx, domains)
 	})
 }
 
@@ -88,28 +80,29 @@ func (s *Store) PrioritizeDomains(ctx context.Context, onProgress func(domains i
 // GroupDomains recomputes the registered domains of all domains, in steps like CountDomains,
 // because the version that found them had another public suffix list.
 func (s *Store) GroupDomains(ctx context.Context, onProgress func(domains int64)) error {
-	return runBatches(ctx, "group domains", priorityBatch, onProgress, func(after int64) (int64, error) {
-		rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: priorityBatch})
-		if err != nil || len(rows) == 0 {
-			return 0, err
-		}
-		p := dbsqlc.DomainsSetRegisteredParams{Domains: make([]string, len(rows)), Registered: make([]string, len(rows))}
-		for i, r := range rows {
-			p.Domains[i], p.Registered[i] = r.Domain, urls.Registered(r.Domain)
-		}
-		return rows[len(rows)-1].ID, s.q.DomainsSetRegistered(ctx, p)
+	return s.forEachBatch(ctx, "group domains", priorityBatch, onProgress, func(domains []string) error {
+		p := dbsqlc.DomainsSetRegisteredParams{Domains: domains, Registered: mapRows(domains, urls.Registered)}
+		return s.q.DomainsSetRegistered(ctx, p)
 	})
 }
 
-// runBatches calls next with its last result until that is 0, and reports its progress to
-// onProgress.
-func runBatches(ctx context.Context, op string, size int64, onProgress func(int64), next func(after int64) (int64, error)) error {
-	for after, n := int64(0), size; ; n += size {
-		last, err := retryConflicts(ctx, op, func() (int64, error) { return next(after) })
-		if err != nil || last == 0 {
+// forEachBatch calls do, which must be one transaction, for size domains at a time, by id, and
+// reports its progress to onProgress.
+func (s *Store) forEachBatch(
+	ctx context.Context, op string, size int32, onProgress func(domains int64), do func(domains []string) error,
+) error {
+	for after, n := int64(0), int64(size); ; n += int64(size) {
+		rows, err := retryConflicts(ctx, op, func() ([]dbsqlc.DomainsAfterRow, error) {
+			rows, err := s.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: after, Max: size})
+			if err == nil && len(rows) > 0 {
+				err = do(mapRows(rows, func(r dbsqlc.DomainsAfterRow) string { return r.Domain }))
+			}
+			return rows, err
+		})
+		if err != nil || len(rows) == 0 {
 			return err
 		}
-		after = last
+		after = rows[len(rows)-1].ID
 		onProgress(n)
 	}
 }

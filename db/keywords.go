@@ -176,10 +176,7 @@ func (s *Store) StoreAnchors(ctx context.Context, terms []crawl.AnchorTerms) (ch
 		return 0, translate("fold anchors", err)
 	}
 	rows = slices.DeleteFunc(rows, func(r dbsqlc.KeywordsGetAnchorsRow) bool { return r.AnchorTerms == anchors[r.PageID] })
-	ids = ids[:0]
-	for _, r := range rows {
-		ids = append(ids, r.PageID)
-	}
+	ids = mapRows(rows, func(r dbsqlc.KeywordsGetAnchorsRow) int64 { return r.PageID })
 	slices.Sort(ids)
 	for chunk := range slices.Chunk(ids, foldBatch) {
 		n, err := retryConflicts(ctx, "fold anchors", func() (int, error) { return s.storeAnchors(ctx, chunk, anchors) })

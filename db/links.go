@@ -18,26 +18,21 @@ const (
 
 // PageLinks reports at most maxLinks links from and to a page, or returns crawl.ErrNotFound.
 func (s *Store) PageLinks(ctx context.Context, domain, url string, maxLinks int) (report.PageLinks, error) {
-	links := report.PageLinks{URL: url, Out: []report.Link{}, In: []report.Link{}}
 	p, err := s.q.PageGet(ctx, dbsqlc.PageGetParams{Domain: domain, Url: url})
 	if err != nil {
-		return links, translate("page "+url, err)
+		return report.PageLinks{}, translate("page "+url, err)
 	}
 	limit := int32(maxLinks) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfPage(ctx, dbsqlc.LinksOfPageParams{ID: p.ID, Max: limit})
 	in, err2 := s.q.LinksToPage(ctx, dbsqlc.LinksToPageParams{ID: p.ID, Bound: max(limit, minLinksRead), Max: limit})
 	rank, err3 := orZero(s.q.PageRank(ctx, p.ID))
 	if err := errors.Join(err, err2, err3); err != nil {
-		return links, translate("read the links of "+url, err)
+		return report.PageLinks{}, translate("read the links of "+url, err)
 	}
-	links.Rank = rankOf(rank.Inlinks, rank.Score)
-	for _, l := range out {
-		links.Out = append(links.Out, linkReport(dbsqlc.LinksToPageRow(l)))
-	}
-	for _, l := range in {
-		links.In = append(links.In, linkReport(l))
-	}
-	return links, nil
+	return report.PageLinks{
+		URL: url, Rank: rankOf(rank.Inlinks, rank.Score), In: mapRows(in, linkReport),
+		Out: mapRows(out, func(l dbsqlc.LinksOfPageRow) report.Link { return linkReport(dbsqlc.LinksToPageRow(l)) }),
+	}, nil
 }
 
 func linkReport(l dbsqlc.LinksToPageRow) report.Link {
@@ -50,20 +45,16 @@ func linkReport(l dbsqlc.LinksToPageRow) report.Link {
 
 // DomainLinks reports at most maxLinks links each way between a domain and others.
 func (s *Store) DomainLinks(ctx context.Context, domain string, maxLinks int) (report.DomainLinks, error) {
-	links := report.DomainLinks{Domain: domain, Out: []report.Links{}, In: []report.Links{}}
 	limit := int32(maxLinks) //nolint:gosec // the caller bounds it
 	out, err := s.q.LinksOfDomain(ctx, dbsqlc.LinksOfDomainParams{Domain: domain, Pages: maxLinkPages, Max: limit})
 	in, err2 := s.q.LinksToDomain(ctx, dbsqlc.LinksToDomainParams{Domain: domain, Pages: maxLinkPages, Max: limit})
 	rank, err3 := orZero(s.q.DomainRank(ctx, domain))
 	if err := errors.Join(err, err2, err3); err != nil {
-		return links, translate("read the links of "+domain, err)
+		return report.DomainLinks{}, translate("read the links of "+domain, err)
 	}
-	links.Rank = rankOf(rank.Inlinks, rank.Score)
-	for _, l := range out {
-		links.Out = append(links.Out, report.Links(l))
-	}
-	for _, l := range in {
-		links.In = append(links.In, report.Links(l))
-	}
-	return links, nil
+	return report.DomainLinks{
+		Domain: domain, Rank: rankOf(rank.Inlinks, rank.Score),
+		Out: mapRows(out, func(l dbsqlc.LinksOfDomainRow) report.Links { return report.Links(l) }),
+		In:  mapRows(in, func(l dbsqlc.LinksToDomainRow) report.Links { return report.Links(l) }),
+	}, nil
 }

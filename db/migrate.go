@@ -314,10 +314,7 @@ func watchBlockers(ctx context.Context, pool *pgxpool.Pool, notify func(string))
 			return
 		case <-time.After(blockersInterval):
 		}
-		rows, err := pool.Query(ctx, blockersQuery, migratorName)
-		if err != nil {
-			continue
-		}
+		rows, _ := pool.Query(ctx, blockersQuery, migratorName)
 		var pid int32
 		var name, state string
 		var seconds float64

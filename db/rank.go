@@ -45,10 +45,7 @@ func (s *Store) CountedLinks(ctx context.Context, yield func(from, to string, pa
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, countedLinks, uncountedRels, int32(crawl.RelCanonical))
-		if err != nil {
-			return err
-		}
+		rows, _ := tx.Query(ctx, countedLinks, uncountedRels, int32(crawl.RelCanonical)) // ForEachRow returns its error
 		var from, to int64
 		var canonical bool
 		_, err = pgx.ForEachRow(rows, []any{&from, &to, &canonical}, func() error {
@@ -79,15 +76,12 @@ func readPageDomains(ctx context.Context, tx pgx.Tx) (pageDomains, error) {
 		return pageDomains{}, err
 	}
 	domains := pageDomains{names: []string{""}, byID: make([]uint32, maxID+1)}
-	rows, err := tx.Query(ctx, rankedPages)
-	if err != nil {
-		return domains, err
-	}
+	rows, _ := tx.Query(ctx, rankedPages) // ForEachRow returns its error
 	numbers := map[string]uint32{}
 	var id int64
 	var domain pgtype.DriverBytes
 	var silent bool
-	_, err = pgx.ForEachRow(rows, []any{&id, &domain, &silent}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&id, &domain, &silent}, func() error {
 		n, found := numbers[string(domain)]
 		if !found {
 			n = uint32(len(domains.names)) //nolint:gosec // memory ends first

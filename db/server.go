@@ -52,19 +52,17 @@ func (s *Store) Server(ctx context.Context) (v Server, err error) {
 func (s *Store) ServerSettings(ctx context.Context, names []string) (values map[string]ServerSetting, err error) {
 	values = make(map[string]ServerSetting)
 	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
+		// ForEachRow returns the error of the query.
+		rows, _ := tx.Query(ctx, `
 			SELECT name, setting, coalesce(unit, ''), CASE source
 				WHEN 'database' THEN format('DATABASE %I', current_database())
 				WHEN 'user' THEN format('ROLE %I', session_user)
 				WHEN 'database user' THEN format('ROLE %I IN DATABASE %I', session_user, current_database())
 				ELSE '' END
 			FROM pg_settings WHERE name = ANY($1)`, names)
-		if err != nil {
-			return err
-		}
 		var name string
 		var v ServerSetting
-		_, err = pgx.ForEachRow(rows, []any{&name, &v.Value, &v.Unit, &v.Scope}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&name, &v.Value, &v.Unit, &v.Scope}, func() error {
 			values[name] = v
 			return nil
 		})
@@ -182,10 +180,7 @@ func (s *Store) Indexes(ctx context.Context) ([]IndexState, error) {
 
 func catalog[T any](ctx context.Context, s *Store, op, query string) (list []T, err error) {
 	err = s.snapshot(ctx, catalogSettings, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query)
-		if err != nil {
-			return err
-		}
+		rows, _ := tx.Query(ctx, query) // CollectRows returns its error
 		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 		return err
 	})
@@ -221,12 +216,10 @@ func (s *Store) CloseRestored(ctx context.Context, age time.Duration) (closed in
 
 // ReadTables reads every row, and so verifies all checksums. It reports each table before it.
 func (s *Store) ReadTables(ctx context.Context, onTable func(table string)) error {
-	rows, err := s.pool.Query(ctx, `
+	// CollectRows returns the error of the query.
+	rows, _ := s.pool.Query(ctx, `
 		SELECT c.oid::regclass::text FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER BY 1`)
-	if err != nil {
-		return translate("list tables", err)
-	}
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return translate("list tables", err)

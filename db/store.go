@@ -160,8 +160,16 @@ func (s *Store) snapshot(ctx context.Context, settings []string, fn func(pgx.Tx)
 func NewStore(pool *pgxpool.Pool) *Store {
 	q := dbsqlc.New(pool)
 	return &Store{
-		pool: pool, q: q, begins: newBegins(q), releases: newReleases(q), records: newRecords(q),
-		keywords: keywords{wake: make(chan struct{}, 1)}, maxShownCount: report.FrontierBound,
+		pool: pool, q: q, keywords: keywords{wake: make(chan struct{}, 1)}, maxShownCount: report.FrontierBound,
+		begins: newBegins(q),
+		releases: newGroups(func(ctx context.Context, docs []byte, _ bool) (map[int]time.Time, error) {
+			rows, err := q.SlotsRelease(ctx, docs)
+			return byPosition(rows, func(r dbsqlc.SlotsReleaseRow) (int32, time.Time) { return r.N, r.EndedAt }), err
+		}),
+		records: newGroups(func(ctx context.Context, docs []byte, alone bool) (map[int]dbsqlc.AttemptsRecordRow, error) {
+			rows, err := q.AttemptsRecord(ctx, dbsqlc.AttemptsRecordParams{Attempts: docs, ShortLockTimeout: !alone})
+			return byPosition(rows, func(r dbsqlc.AttemptsRecordRow) (int32, dbsqlc.AttemptsRecordRow) { return r.N, r }), err
+		}),
 	}
 }
 
