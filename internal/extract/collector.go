@@ -163,17 +163,12 @@ func (c *collector) meta(attrs attributes) {
 		c.signals.Generator = c.clean(content)
 		c.blocks.docBook = containsAny(strings.ToLower(c.signals.Generator), "docbook", "publican") // which uses DocBook
 	}
-	c.addMeta(name, content)
-	c.describe(attrs)
-}
-
-// addMeta records a meta element about the permitted use of the page.
-func (c *collector) addMeta(name, content string) {
-	for _, known := range []string{"robots", usage.Token, "tdm-reservation", "tdm-policy"} {
+	for _, known := range []string{"robots", usage.Token, "tdm-reservation", "tdm-policy"} { // the permitted use
 		if strings.EqualFold(name, known) && len(c.metas) < maxMetas {
 			c.metas = append(c.metas, Meta{Name: known, Content: content[:min(len(content), MaxMetaBytes)]})
 		}
 	}
+	c.describe(attrs)
 }
 
 func (c *collector) setTitle(text string) {
@@ -331,14 +326,12 @@ func (c *collector) page(own urls.Spelt) Page {
 func (c *collector) textPage() Page {
 	c.blocks.flush(len(c.text.text))
 	text := c.text.String()
-	m := c.main.mainOf(text, c.blocks.list)
+	page := Page{Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title)}
+	page.Main, page.Headings, page.Prose = c.main.mainOf(text, c.blocks.list)
 	if !norm.NFC.IsNormalString(text) {
-		m.main, m.headings, m.prose = norm.NFC.String(m.main), norm.NFC.String(m.headings), norm.NFC.String(m.prose)
+		page.Main, page.Headings, page.Prose = norm.NFC.String(page.Main), norm.NFC.String(page.Headings), norm.NFC.String(page.Prose)
 	}
-	return Page{
-		Signals: c.signals, Text: prefix(text, c.limits.MaxTextBytes), Content: c.text.content(c.signals.Title),
-		Main: m.main, Headings: m.headings, Prose: m.prose,
-	}
+	return page
 }
 
 // prefix cuts a text to at most maxBytes bytes, between characters and without a final blank.

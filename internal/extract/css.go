@@ -80,11 +80,7 @@ func (p *cssParser) blanks() {
 }
 
 func (p *cssParser) comment() {
-	if _, after, closed := strings.Cut(p.rest[2:], "*/"); closed {
-		p.rest = after
-	} else {
-		p.rest = ""
-	}
+	_, p.rest, _ = strings.Cut(p.rest[2:], "*/")
 }
 
 func (p *cssParser) token() {

@@ -117,9 +117,7 @@ func (c *collector) time(attrs attributes) {
 }
 
 func setFirst(to *string, text string) {
-	if *to == "" {
-		*to = text
-	}
+	*to = cmp.Or(*to, text)
 }
 
 func setFirstTime(to *time.Time, text string) {

@@ -130,21 +130,20 @@ func hasToken(list string, tokens ...string) bool {
 // url='next.html'". It follows the shared declarative refresh steps of HTML. It returns an empty
 // string if the page only reloads itself.
 func RefreshTarget(content string) string {
-	const space = " \t\n\f\r"
-	rest := strings.TrimLeft(content, space)
+	rest := strings.TrimLeft(content, htmlSpace)
 	afterTime := strings.TrimLeft(rest, "0123456789.")
 	if afterTime == rest {
 		return ""
 	}
-	rest = strings.TrimLeft(afterTime, space)
+	rest = strings.TrimLeft(afterTime, htmlSpace)
 	if rest != "" && (rest[0] == ';' || rest[0] == ',') {
-		rest = strings.TrimLeft(rest[1:], space)
+		rest = strings.TrimLeft(rest[1:], htmlSpace)
 	} else if rest == afterTime {
 		return "" // neither a separator nor a space: "5x"
 	}
 	if len(rest) >= 3 && strings.EqualFold(rest[:3], "url") {
-		if value, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], space), "="); ok {
-			rest = strings.TrimLeft(value, space)
+		if value, ok := strings.CutPrefix(strings.TrimLeft(rest[3:], htmlSpace), "="); ok {
+			rest = strings.TrimLeft(value, htmlSpace)
 		}
 	}
 	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -202,13 +203,9 @@ func (c *imageCollector) metaImage(m *metaImage, property, content string, by cr
 	case ":alt":
 		setFirst(&c.list[m.at].Alt, c.clean(content))
 	case ":width":
-		if c.list[m.at].Width == 0 {
-			c.list[m.at].Width = dimension(content)
-		}
+		c.list[m.at].Width = cmp.Or(c.list[m.at].Width, dimension(content))
 	case ":height":
-		if c.list[m.at].Height == 0 {
-			c.list[m.at].Height = dimension(content)
-		}
+		c.list[m.at].Height = cmp.Or(c.list[m.at].Height, dimension(content))
 	}
 }
 

@@ -39,7 +39,5 @@ func isLoginName(name string) bool {
 func namesLogin(title string) bool {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(words, isLoginName) ||
-		slices.ContainsFunc([]string{" log in ", " log on ", " sign in "}, func(name string) bool {
-			return strings.Contains(" "+strings.Join(words, " ")+" ", name)
-		})
+		containsAny(" "+strings.Join(words, " ")+" ", " log in ", " log on ", " sign in ")
 }

@@ -20,16 +20,11 @@ const (
 	minProseBytes = 200
 )
 
-// mainText is the text of a page without the furniture that its site repeats on every page.
-type mainText struct {
-	main, headings, prose string
-}
-
-// mainOf finds the blocks of the main text by their length, their share of links and the blocks
-// beside them. The rules are from Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using
+// mainOf returns the main text of a page, without the furniture that its site repeats on every page.
+// It finds its blocks by their length, their share of links and the blocks beside them. The rules are from Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using
 // Shallow Text Features" (WSDM 2010, figure 3). The page's elements take precedence. Short blocks
 // between two main blocks also count unless they are links: rows of a table, terms of a list.
-func (m *builder) mainOf(text string, list []block) mainText {
+func (m *builder) mainOf(text string, list []block) (main, headings, prose string) {
 	content := classify(text, list)
 	within, all := 0, 0
 	for i, bl := range list {
@@ -51,15 +46,14 @@ func (m *builder) mainOf(text string, list []block) mainText {
 			m.add(text[bl.start:bl.end], bl)
 		}
 	}
-	main := text
+	main = text
 	if len(m.main)-len(m.headings) >= minMainBytes {
 		main = string(m.main)
 	}
-	main = cutMain(main)
 	if len(m.prose) < minProseBytes {
 		m.prose = addLine(m.prose, string(m.preformatted))
 	}
-	return mainText{main: main, headings: string(m.headings), prose: string(m.prose)}
+	return cutMain(main), string(m.headings), string(m.prose)
 }
 
 // classify reports for each block whether it belongs to the main text.
@@ -68,7 +62,8 @@ func classify(text string, list []block) []bool {
 	content, after := flags[:len(list)], flags[len(list):]
 	for i, bl := range list {
 		if bl.place&inHeading == 0 || bl.place&inFrame != 0 {
-			shapes[i] = shapeOf(text, bl)
+			size := bl.end - bl.start
+			shapes[i] = shape{words: countWords(text[bl.start:bl.end]), density: float64(min(bl.links, size)) / float64(size)}
 		}
 	}
 	var previous shape
@@ -173,13 +168,6 @@ func addLine(b []byte, text string) []byte {
 type shape struct {
 	words   int
 	density float64 // the share of links
-}
-
-func shapeOf(text string, bl block) shape {
-	return shape{
-		words:   countWords(text[bl.start:bl.end]),
-		density: float64(min(bl.links, bl.end-bl.start)) / float64(bl.end-bl.start),
-	}
 }
 
 // nextShape returns the shape of the next block other than a heading.
