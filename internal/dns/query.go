@@ -166,21 +166,17 @@ func accept(message []byte, query *dns.Msg) (*dns.Msg, error) {
 	msg := new(dns.Msg)
 	// parses header and question even if the rest is broken or truncated
 	err := msg.Unpack(message)
-	if !isResponseTo(msg, query) {
+	if !msg.Response || msg.Id != query.Id || msg.Opcode != dns.OpcodeQuery || len(msg.Question) != 1 {
+		return nil, errStray
+	}
+	got, want := msg.Question[0], query.Question[0]
+	if got.Qtype != want.Qtype || got.Qclass != want.Qclass || !strings.EqualFold(got.Name, want.Name) {
 		return nil, errStray
 	}
 	if err != nil && !msg.Truncated {
 		return nil, fmt.Errorf("the answer is malformed: %w", err)
 	}
 	return msg, nil
-}
-
-func isResponseTo(msg, query *dns.Msg) bool {
-	if !msg.Response || msg.Id != query.Id || msg.Opcode != dns.OpcodeQuery || len(msg.Question) != 1 {
-		return false
-	}
-	got, want := msg.Question[0], query.Question[0]
-	return got.Qtype == want.Qtype && got.Qclass == want.Qclass && strings.EqualFold(got.Name, want.Name)
 }
 
 // responseError returns the reason for an unusable answer, or nil.

@@ -87,7 +87,12 @@ func readBody(response *Response, source io.Reader, buffer *bytes.Buffer, limits
 	}
 	if err == nil && buffer.Len() == unsharedBodyBytes {
 		if limits.toFile {
-			return spoolBody(response, wire, buffer, decoded, limit)
+			file, size, err := spool(buffer, decoded, limit+1)
+			if err != nil {
+				return classifyBodyError(response, wire, nil, err)
+			}
+			response.File, response.FileSize, response.Truncated = file, min(size, limit), size > limit
+			return nil
 		}
 		if err = limits.share.acquire(); err == nil {
 			_, err = buffer.ReadFrom(io.LimitReader(decoded, limit+1-unsharedBodyBytes))
@@ -99,15 +104,6 @@ func readBody(response *Response, source io.Reader, buffer *bytes.Buffer, limits
 	}
 	response.Truncated = int64(len(body)) > limit
 	response.Body = body[:min(int64(len(body)), limit)]
-	return nil
-}
-
-func spoolBody(response *Response, wire *wireReader, prefix *bytes.Buffer, rest io.Reader, limit int64) error {
-	file, size, err := spool(prefix, rest, limit+1)
-	if err != nil {
-		return classifyBodyError(response, wire, nil, err)
-	}
-	response.File, response.FileSize, response.Truncated = file, min(size, limit), size > limit
 	return nil
 }
 

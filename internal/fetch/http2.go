@@ -33,7 +33,13 @@ func newHTTP2(config Config) *http2Client {
 	return &http2Client{
 		hosts: map[string]bool{},
 		transport: &http.Transport{
-			DialTLSContext:         dialedConn,
+			DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) { // it is dialed already
+				x, ok := ctx.Value(exchangeKey{}).(*exchange)
+				if !ok {
+					return nil, errors.New("fetch: a connection without an exchange")
+				}
+				return x.secure, nil
+			},
 			DisableCompression:     true,
 			DisableKeepAlives:      true,
 			HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerConnection: http2Buffer, MaxReceiveBufferPerStream: http2Buffer},
@@ -45,14 +51,6 @@ func newHTTP2(config Config) *http2Client {
 }
 
 type exchangeKey struct{}
-
-func dialedConn(ctx context.Context, _, _ string) (net.Conn, error) {
-	x, ok := ctx.Value(exchangeKey{}).(*exchange)
-	if !ok {
-		return nil, errors.New("fetch: a connection without an exchange")
-	}
-	return x.secure, nil
-}
 
 func (c *http2Client) send(x *exchange, request *http.Request) (*answer, error) {
 	ctx := context.WithValue(request.Context(), exchangeKey{}, x)

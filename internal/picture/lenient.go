@@ -99,8 +99,3 @@ func lenientGIF(file *bufio.Reader) io.Reader {
 		}
 	}}
 }
-
-// lenientJPEG adds an end to a file without one. A scan that ends early remains an error.
-func lenientJPEG(file *bufio.Reader) io.Reader {
-	return io.MultiReader(file, bytes.NewReader([]byte{0xff, jpegEOI}))
-}

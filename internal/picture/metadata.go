@@ -80,7 +80,11 @@ func (t *texts) read(file io.ReadSeeker, format imagemeta.ImageFormat, from imag
 	// Keep the values before a fault.
 	_, _ = imagemeta.Decode(imagemeta.Options{
 		R: file, ImageFormat: format, Sources: from, LimitNumTags: tagsMax, LimitTagSize: tagBytesMax,
-		ShouldHandleTag: isWanted, HandleTag: t.store,
+		HandleTag: t.store,
+		ShouldHandleTag: func(tag imagemeta.TagInfo) bool {
+			return tag.Source == imagemeta.EXIF && slices.Contains(exifWanted, tag.Namespace+"/"+tag.Tag) ||
+				tag.Source == imagemeta.IPTC && slices.Contains(iptcWanted, tag.Tag)
+		},
 		HandleXMP: func(packet io.Reader) error {
 			if !t.xmpRead {
 				t.xmpRead = true
@@ -99,11 +103,6 @@ var exifWanted = []string{
 
 // The library decodes the tags of IPTC by CodedCharacterSet.
 var iptcWanted = []string{"By-line", "Credit", "CopyrightNotice", "CodedCharacterSet"}
-
-func isWanted(tag imagemeta.TagInfo) bool {
-	return tag.Source == imagemeta.EXIF && slices.Contains(exifWanted, tag.Namespace+"/"+tag.Tag) ||
-		tag.Source == imagemeta.IPTC && slices.Contains(iptcWanted, tag.Tag)
-}
 
 func (t *texts) store(tag imagemeta.TagInfo) error {
 	values := t.exif

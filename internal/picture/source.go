@@ -122,7 +122,8 @@ func (r *Reader) decode(found *survey, src *source) (pixels, error) {
 	case found.format == crawl.ImageGIF:
 		in = lenientGIF(src.buffered())
 	case found.format == crawl.ImageJPEG:
-		in = lenientJPEG(src.buffered())
+		// The file may lack its end. A scan that ends early remains an error.
+		in = io.MultiReader(src.buffered(), bytes.NewReader([]byte{0xff, jpegEOI}))
 	default:
 		in = src.buffered()
 	}

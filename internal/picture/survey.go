@@ -136,14 +136,8 @@ func (s *survey) bmp(src *source) error {
 
 // discard skips n bytes, which may exceed an int.
 func discard(r *bufio.Reader, n int64) error {
-	for n > 0 {
-		step := min(n, 1<<30)
-		if _, err := r.Discard(int(step)); err != nil {
-			return err
-		}
-		n -= step
-	}
-	return nil
+	_, err := io.CopyN(io.Discard, r, n)
+	return err
 }
 
 // section returns a section of n bytes without its mark. It skips other marks and longer sections.
