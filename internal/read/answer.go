@@ -77,7 +77,11 @@ func (r *reading) unchanged(ctx context.Context, at *crawl.Attempt, resp *fetch.
 	pageUsage.AddStored(r.storedUsage, resp.Status == http.StatusNotModified)
 	at.FollowKnown = decide.FollowKnown(run, c, pageUsage)
 	if c.Kind.Image() {
-		r.unchangedImage(at, pageUsage)
+		at.Image = &crawl.ImageUpdate{}
+		if allowed, reason := usage.AllowsImages(*run.Settings.Purpose, pageUsage); !allowed {
+			at.Image.Problem, at.Image.Forget, at.Error = crawl.ImageForbidden, true, reason
+			at.Page.Visit = &crawl.VisitUpdate{}
+		}
 	} else {
 		r.forbidsImages(at, pageUsage)
 	}
@@ -172,17 +176,6 @@ func (r *reading) redirectToItself(at *crawl.Attempt, location string, header ht
 	recordNoContent(at, reasons.NoTarget, details)
 }
 
-// requestCanonicalNext has a missing page requested again in its canonical form, once: the spelling
-// of its first link may be wrong. It returns false if that is not worth a request.
-func (r *reading) requestCanonicalNext(at *crawl.Attempt) bool {
-	c, own := *r.d.Attempt, r.url.RequestTarget()
-	if !decide.IsGone(*at) || r.base.RequestTarget() == own || !c.Visit.At.IsZero() || decide.LastAttempt(*r.d.Run, c) {
-		return false
-	}
-	requestNext(at, own, "no page in this spelling, the canonical one is requested next: ")
-	return true
-}
-
 // requestNext has the page requested again, as soon as its domain allows, with another target. The
 // error is reason and target.
 func requestNext(at *crawl.Attempt, target, reason string) {
@@ -190,26 +183,31 @@ func requestNext(at *crawl.Attempt, target, reason string) {
 	at.Page, at.Image, at.RetryIn = &crawl.PageUpdate{RequestTarget: target}, nil, new(crawl.Millis)
 }
 
-// settle marks a page without a retry as failed.
+// settle marks a page without a retry as failed. It has a missing page requested again in its
+// canonical form, once.
 func (r *reading) settle(x *request.Exchange) {
 	at := &x.Attempt
 	if at.RetryIn != nil {
 		return
 	}
+	c, own := *r.d.Attempt, r.url.RequestTarget()
 	if at.Outcome != crawl.OutcomeSuccess {
-		if r.requestCanonicalNext(at) {
+		isGone := decide.IsGone(*at)
+		if isGone && r.base.RequestTarget() != own && c.Visit.At.IsZero() && !decide.LastAttempt(*r.d.Run, c) {
+			// The spelling of the page's first link may be wrong.
+			requestNext(at, own, "no page in this spelling, the canonical one is requested next: ")
 			return
 		}
 		at.Page = &crawl.PageUpdate{Failed: true}
-		if decide.IsGone(*at) {
-			decide.RemoveGonePage(*r.d.Attempt, at)
+		if isGone {
+			decide.RemoveGonePage(c, at)
 		}
-		if r.d.Attempt.Kind.Image() {
+		if c.Kind.Image() {
 			at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered}
 		}
 	}
 	var err error
-	if at.Recrawl, err = decide.ScheduleRevisit(r.facts.Domain, *r.d.Run, *r.d.Attempt, *at, r.facts.Now); err != nil {
+	if at.Recrawl, err = decide.ScheduleRevisit(r.facts.Domain, *r.d.Run, c, *at, r.facts.Now); err != nil {
 		// The stored history is unreadable, so the page starts anew.
 		at.Recrawl = decide.ScheduleSkippedRevisit(r.d, r.facts.Now)
 	}

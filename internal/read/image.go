@@ -26,15 +26,6 @@ const (
 	thumbnailTimeout = 10 * time.Second
 )
 
-// unchangedImage records an image as unchanged, unless its publisher forbids it now.
-func (r *reading) unchangedImage(at *crawl.Attempt, pageUsage usage.Usage) {
-	at.Image = &crawl.ImageUpdate{}
-	if allowed, reason := usage.AllowsImages(*r.d.Run.Settings.Purpose, pageUsage); !allowed {
-		at.Image.Problem, at.Image.Forget, at.Error = crawl.ImageForbidden, true, reason
-		at.Page.Visit = &crawl.VisitUpdate{}
-	}
-}
-
 func (r *reading) image(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	pageUsage := r.declaredUsage(resp)
 	at.Image = &crawl.ImageUpdate{}
@@ -120,19 +111,17 @@ func bodyOf(resp *fetch.Response) body {
 
 // problemOf maps an error of package picture to the image's problem; empty means our own failure.
 func problemOf(err error) crawl.ImageProblem {
-	for _, known := range []struct {
-		err     error
-		problem crawl.ImageProblem
-	}{
-		{picture.ErrSVG, crawl.ImageSVG},
-		{picture.ErrUnsupported, crawl.ImageNotAnImage},
-		{picture.ErrTooSmall, crawl.ImageTooSmall},
-		{picture.ErrTooManyPixels, crawl.ImageTooLarge},
-		{picture.ErrMalformed, crawl.ImageMalformed},
-	} {
-		if errors.Is(err, known.err) {
-			return known.problem
-		}
+	switch {
+	case errors.Is(err, picture.ErrSVG):
+		return crawl.ImageSVG
+	case errors.Is(err, picture.ErrUnsupported):
+		return crawl.ImageNotAnImage
+	case errors.Is(err, picture.ErrTooSmall):
+		return crawl.ImageTooSmall
+	case errors.Is(err, picture.ErrTooManyPixels):
+		return crawl.ImageTooLarge
+	case errors.Is(err, picture.ErrMalformed):
+		return crawl.ImageMalformed
 	}
 	return ""
 }

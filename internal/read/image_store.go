@@ -88,19 +88,10 @@ func (r *reading) putObject(
 	timed, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := put(timed)
-	switch {
-	case err == nil:
-		r.health.mu.Lock()
-		r.health.checkInterval = 0
-		r.health.mu.Unlock()
-		return true, nil
-	case errors.Is(err, crawl.ErrFull):
-		r.health.setFull(size, err)
-		return false, err
+	r.health.recordPut(size, err)
+	if err == nil || errors.Is(err, crawl.ErrFull) {
+		return err == nil, err
 	}
-	r.health.mu.Lock()
-	r.health.isFailing = true
-	r.health.mu.Unlock()
 	if e := r.health.ready(ctx, r.Images); e != nil {
 		return false, errors.Join(err, e)
 	}
@@ -134,11 +125,19 @@ type storeHealth struct {
 	checkInterval time.Duration
 }
 
-func (h *storeHealth) setFull(size int64, err error) {
+// recordPut records the result of storing an object of size bytes.
+func (h *storeHealth) recordPut(size int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.isFailing, h.size = true, max(h.size, size)
-	h.recordError(err)
+	if err == nil {
+		h.checkInterval = 0
+		return
+	}
+	h.isFailing = true
+	if errors.Is(err, crawl.ErrFull) {
+		h.size = max(h.size, size)
+		h.recordError(err)
+	}
 }
 
 // recordError records why images cannot be stored. The caller holds the lock.
