@@ -69,6 +69,7 @@ func (p *planner) plan(ctx context.Context, q parsedQuery, language string) (ind
 
 // joined adds the compound of two adjacent words to both: "light house" also matches "lighthouse".
 func joined(all [][]chunk, clauses []index.Clause) {
+	notLetter := func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
 	plain := func(i int) bool {
 		return len(all[i]) == 1 && all[i][0].word() && !clauses[i].Optional && !strings.ContainsFunc(all[i][0].text, notLetter)
 	}
@@ -82,8 +83,6 @@ func joined(all [][]chunk, clauses []index.Clause) {
 		}
 	}
 }
-
-func notLetter(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) }
 
 // loadStems looks up the stems of terms in all configurations and in the configuration extra.
 func (p *planner) loadStems(ctx context.Context, list []string, extra string) error {

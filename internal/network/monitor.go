@@ -365,7 +365,13 @@ func (m *Monitor) withdraw(f Failure, ended time.Time) error {
 			verb = "resolved"
 		}
 		m.current.Since = ended
-		if n := s.recentFailures(); n > 1 {
+		n := 0
+		for _, t := range s.targets {
+			if time.Since(t.failed) < recentWindow {
+				n++
+			}
+		}
+		if n > 1 {
 			m.current.Reason = fmt.Sprintf("none of the last %d requested targets could be %s, most recently %s (%s)", n, verb, f.Key, f.Reason)
 		} else {
 			m.current.Reason = fmt.Sprintf("%s, the only recent target, could not be %s (%s)", f.Key, verb, f.Reason)

@@ -67,16 +67,6 @@ func (s *kindState) count(except string, since time.Time) (reached, failed, lost
 	return reached, failed, lost
 }
 
-// recentFailures counts the targets with a recent failure.
-func (s *kindState) recentFailures() (n int) {
-	for _, t := range s.targets {
-		if time.Since(t.failed) < recentWindow {
-			n++
-		}
-	}
-	return n
-}
-
 // tidy drops unused targets, except in an outage, which admits few requests.
 func (s *kindState) tidy(now time.Time) {
 	if s.isDown || now.Sub(s.tidiedAt) < recentWindow {

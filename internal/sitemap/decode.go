@@ -46,7 +46,8 @@ func newText(in io.Reader, contentType string) *bufio.Reader {
 	case bytes.HasPrefix(head, []byte("\xfe\xff")), bytes.HasPrefix(head, []byte("\x00<")):
 		decoded = unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder().Reader(r)
 	case !bytes.HasPrefix(head, []byte(byteOrderMark)):
-		if encoding, name := charset.Lookup(cmp.Or(charsetOf(contentType), declaredCharset(head))); encoding != nil && name != "utf-8" {
+		_, params, _ := mime.ParseMediaType(contentType) // a malformed type has no parameters
+		if encoding, name := charset.Lookup(cmp.Or(params["charset"], declaredCharset(head))); encoding != nil && name != "utf-8" {
 			decoded = encoding.NewDecoder().Reader(r)
 		}
 	}
@@ -64,14 +65,6 @@ func discard(r *bufio.Reader, n int) {
 	if _, err := r.Discard(n); err != nil {
 		panic(err) // bufio.Reader.Discard has no error for buffered bytes
 	}
-}
-
-func charsetOf(contentType string) string {
-	_, params, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return ""
-	}
-	return params["charset"]
 }
 
 // declaredCharset returns the charset of an XML declaration that could be read, and so is not in

@@ -129,12 +129,15 @@ func (r *reader) read(p *crawl.IndexedPage) {
 // text reads one text of a page. A field of 0 means the main text.
 func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 	for item := range strings.SplitSeq(text, " ") {
-		term, x := parseItem(item)
+		term, rest, _ := strings.Cut(item, ":")
 		if term == "" || strings.IndexByte(term, 0) >= 0 {
 			continue
 		}
-		if x.page, x.field = r.page, field; field != 0 {
-			x.count = 0
+		count, buckets, hasBuckets := strings.Cut(rest, ":")
+		x := piece{page: r.page, field: field, before: buckets, any: !hasBuckets}
+		if field == 0 {
+			n, _ := strconv.Atoi(count)
+			x.count = uint8(min(maxCount, max(n, 0)))
 		}
 		r.words.add(term, x)
 		for _, config := range p.Configs {
@@ -153,15 +156,6 @@ func (r *reader) stemsOf(config string) *pieces {
 		r.stemmed[config] = new(pieces)
 	}
 	return r.stemmed[config]
-}
-
-func parseItem(item string) (term string, x piece) {
-	term, rest, _ := strings.Cut(item, ":")
-	count, buckets, some := strings.Cut(rest, ":")
-	n, _ := strconv.Atoi(count)
-	x.count = uint8(min(maxCount, max(n, 0)))
-	x.before, x.any = buckets, !some
-	return term, x
 }
 
 // write writes the terms of one kind in the order of their keys.

@@ -120,15 +120,7 @@ func (p *part) take(st step, within []uint32) (hits, error) {
 	if st.clause >= 0 {
 		return p.clause(p.s.q.Clauses[st.clause], within)
 	}
-	var all hits
-	for _, k := range st.keys {
-		h, err := p.word(k, -1, 0, within)
-		if err != nil {
-			return hits{}, err
-		}
-		all = union(all, h)
-	}
-	return all, nil
+	return unionOf(st.keys, func(key string) (hits, error) { return p.word(key, -1, 0, within) })
 }
 
 // matchingPages returns the pages that meet all conditions, and the hits of each clause.

@@ -90,47 +90,39 @@ func intersect(n int, within []uint32, find func(i int, within []uint32) (hits, 
 	return all, nil
 }
 
-func (p *part) atom(a Atom, within []uint32) (hits, error) {
-	weight := p.s.stats.weight(a)
+// unionOf returns the pages of all conditions. find returns the pages of one.
+func unionOf[T any](conditions []T, find func(T) (hits, error)) (hits, error) {
 	var all hits
-	for _, w := range a.Variants {
-		found, err := p.variant(w, weight*w.Weight, within)
+	for _, c := range conditions {
+		found, err := find(c)
 		if err != nil {
 			return hits{}, err
 		}
 		all = union(all, found)
 	}
 	return all, nil
+}
+
+func (p *part) atom(a Atom, within []uint32) (hits, error) {
+	weight := p.s.stats.weight(a)
+	return unionOf(a.Variants, func(w Variant) (hits, error) { return p.variant(w, weight*w.Weight, within) })
 }
 
 // variant returns the pages that match one variant of an atom.
 func (p *part) variant(w Variant, weight float32, within []uint32) (hits, error) {
 	switch len(w.Keys) {
 	case 0:
-		return p.allAtoms(w.All, weight, within)
+		all, err := intersect(len(w.All), within, func(i int, within []uint32) (hits, error) { return p.atom(w.All[i], within) })
+		for i := range all.marks {
+			all.marks[i].weight = weight
+		}
+		return all, err
 	case 1:
 		return p.word(w.Keys[0], -1, weight, within)
 	}
 	return p.phrase(w, weight, within)
 }
 
-// allAtoms returns the pages that have all atoms.
-func (p *part) allAtoms(atoms []Atom, weight float32, within []uint32) (hits, error) {
-	all, err := intersect(len(atoms), within, func(i int, within []uint32) (hits, error) { return p.atom(atoms[i], within) })
-	for i := range all.marks {
-		all.marks[i].weight = weight
-	}
-	return all, err
-}
-
 func (p *part) clause(c Clause, within []uint32) (hits, error) {
-	var all hits
-	for _, a := range c.Any {
-		found, err := p.atom(a, within)
-		if err != nil {
-			return hits{}, err
-		}
-		all = union(all, found)
-	}
-	return all, nil
+	return unionOf(c.Any, func(a Atom) (hits, error) { return p.atom(a, within) })
 }
