@@ -135,20 +135,17 @@ func (d *domain) fetchRobots(ctx workflow.Context) error {
 func (d *domain) finish(ctx workflow.Context, in activities.FinishDomainInput) (bool, error) {
 	var res activities.FinishDomainResult
 	d.hasNewWork, d.controlChanged = false, false
-	err := workflow.ExecuteActivity(withRecordOptions(ctx, finishSummary(in)), act.FinishDomain, in).Get(ctx, &res)
+	summary := "no page is due: finish"
+	if in.Reason != "" {
+		summary = "finish: " + in.Reason
+	}
+	err := workflow.ExecuteActivity(withRecordOptions(ctx, summary), act.FinishDomain, in).Get(ctx, &res)
 	if err == nil && !res.Finished {
 		d.fetchNext()
 		d.state.Wait = unfinishedWait(d.unfinishedCount)
 		d.unfinishedCount++
 	}
 	return res.Finished, err
-}
-
-func finishSummary(in activities.FinishDomainInput) string {
-	if in.Reason == "" {
-		return "no page is due: finish"
-	}
-	return "finish: " + in.Reason
 }
 
 // unfinishedWait returns the wait after FinishDomain has found work, count times in a row, that
