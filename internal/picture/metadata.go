@@ -134,22 +134,17 @@ func setFirst(values map[string]string, name, value string) {
 // metadata combines the texts.
 func (t *texts) metadata() metadata {
 	m := metadata{orientation: t.orientation}
-	m.Camera = camera(t.exif["Make"], t.exif["Model"])
+	m.Camera = t.exif["Model"]
+	maker, _, _ := strings.Cut(t.exif["Make"], " ")
+	if !strings.HasPrefix(strings.ToLower(m.Camera), strings.ToLower(maker)) { // a model often begins with its maker
+		m.Camera = crawl.CleanText(strings.TrimSpace(t.exif["Make"]+" "+m.Camera), textBytesMax)
+	}
 	m.TakenAt = firstTime(t.exif["DateTimeOriginal"], t.xmp["DateTimeOriginal"], t.xmp["DateCreated"])
 	m.Creator = cmp.Or(t.exif["Artist"], t.xmp["creator"], t.iptc["By-line"])
 	m.Credit = cmp.Or(t.xmp["Credit"], t.iptc["Credit"])
 	m.Copyright = cmp.Or(t.exif["Copyright"], t.xmp["rights"], t.iptc["CopyrightNotice"])
 	m.License = cmp.Or(t.xmp["WebStatement"], t.xmp["license"], t.xmp["LicensorURL"])
 	return m
-}
-
-// camera joins a make and a model, which often begins with the maker's name.
-func camera(maker, model string) string {
-	name, _, _ := strings.Cut(maker, " ")
-	if strings.HasPrefix(strings.ToLower(model), strings.ToLower(name)) {
-		return model
-	}
-	return crawl.CleanText(strings.TrimSpace(maker+" "+model), textBytesMax)
 }
 
 // firstTime returns the first valid time of EXIF or XMP, on the clock of the camera.

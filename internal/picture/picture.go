@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,7 +20,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Limits bounds the work of a Reader. Values that are not positive mean the defaults.
+// Limits bounds the work of a Reader. Zero fields mean the defaults.
 type Limits struct {
 	// MaxPixels caps the pixels declared in a header. More are an error. Defaults to 40,000,000.
 	MaxPixels int64
@@ -56,15 +57,9 @@ type Reader struct {
 
 // New returns a Reader with the given limits.
 func New(limits Limits) *Reader {
-	if limits.MaxPixels <= 0 {
-		limits.MaxPixels = 40_000_000
-	}
-	if limits.MaxMemory <= 0 {
-		limits.MaxMemory = 320_000_000
-	}
-	if limits.MaxDecodes <= 0 {
-		limits.MaxDecodes = max(1, runtime.GOMAXPROCS(0)/2)
-	}
+	limits.MaxPixels = cmp.Or(limits.MaxPixels, 40_000_000)
+	limits.MaxMemory = cmp.Or(limits.MaxMemory, 320_000_000)
+	limits.MaxDecodes = cmp.Or(limits.MaxDecodes, max(1, runtime.GOMAXPROCS(0)/2))
 	return &Reader{
 		limits:   limits,
 		memory:   semaphore.NewWeighted(limits.MaxMemory),
@@ -110,10 +105,13 @@ func (r *Reader) read(ctx context.Context, src *source, options Options, result 
 	if src.err != nil {
 		return src.err
 	}
-	result.Width, result.Height = meta.orientation.apply(found.width, found.height)
-	result.Frames, result.Meta = found.frames, meta.ImageMeta
-	if err := r.check(result, options); err != nil {
-		return err
+	width, height := meta.orientation.apply(found.width, found.height)
+	result.Width, result.Height, result.Frames, result.Meta = width, height, found.frames, meta.ImageMeta
+	switch {
+	case int64(width) > r.limits.MaxPixels/int64(height):
+		return fmt.Errorf("%w: found %d×%d, more than the limit of %d", ErrTooManyPixels, width, height, r.limits.MaxPixels)
+	case min(width, height) < options.MinSize:
+		return fmt.Errorf("%w: found %d×%d, want at least %d in both dimensions", ErrTooSmall, width, height, options.MinSize)
 	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, src.buffered()); err != nil {
@@ -121,18 +119,6 @@ func (r *Reader) read(ctx context.Context, src *source, options Options, result 
 	}
 	result.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return r.readPixels(ctx, src, found, meta.orientation, options, result)
-}
-
-// check compares the size in the header with the limits.
-func (r *Reader) check(result *Result, options Options) error {
-	width, height := result.Width, result.Height
-	switch {
-	case int64(width) > r.limits.MaxPixels/int64(height):
-		return fmt.Errorf("%w: found %d×%d, more than the limit of %d", ErrTooManyPixels, width, height, r.limits.MaxPixels)
-	case min(width, height) < options.MinSize:
-		return fmt.Errorf("%w: found %d×%d, want at least %d in both dimensions", ErrTooSmall, width, height, options.MinSize)
-	}
-	return nil
 }
 
 // readPixels waits for memory and adds the data that depends on the pixels.

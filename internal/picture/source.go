@@ -38,13 +38,7 @@ type source struct {
 }
 
 func newSource(ctx context.Context, file io.ReaderAt, size int64) *source {
-	ended := func() error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return nil
-	}
-	return &source{ctxErr: ended, file: file, size: size}
+	return &source{ctxErr: func() error { return context.Cause(ctx) }, file: file, size: size}
 }
 
 // grant returns a reader of the file for the given bytes and reads.

@@ -53,8 +53,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	case len(resp.Body) == 0:
 		return r.applyUsage(at, pageUsage)
 	case words >= traps.SimHashWordsMin:
-		bits := int64(hash) //nolint:gosec // the same 64 bits
-		at.Page.SimHash, visit.Content = &bits, page.Content
+		at.Page.SimHash, visit.Content = new(int64(hash)), page.Content //nolint:gosec // the same 64 bits
 	default:
 		visit.Content = traps.HashContent(resp.Body)
 	}

@@ -174,8 +174,7 @@ func (o Origin) rules(x *request.Exchange) OriginResult {
 		r.VisitTimes = visitTimes(rules.VisitTimes())
 	}
 	if ok {
-		ms := crawl.Millis(delay)
-		r.CrawlDelay, x.CrawlDelay = &ms, delay
+		r.CrawlDelay, x.CrawlDelay = new(crawl.Millis(delay)), delay
 	}
 	return OriginResult{Robots: &r}
 }

@@ -47,7 +47,10 @@ func Index(p Page) *crawl.Index {
 	x, _ := indexers.Get().(*indexer) // the pool holds nothing else
 	defer indexers.Put(x)
 	publicOrder, hiddenOrder := whole, coarse
-	index := &crawl.Index{Configs: configsOf(p.Language, p.Second), SecondLanguage: p.Second}
+	index := &crawl.Index{Configs: []string{Config(p.Language)}, SecondLanguage: p.Second}
+	if second := Config(p.Second); p.Second != "" && second != index.Configs[0] {
+		index.Configs = append(index.Configs, second)
+	}
 	if p.NoArchive {
 		publicOrder, hiddenOrder = unordered, unordered
 	} else if p.Headings != "" {
@@ -59,15 +62,6 @@ func Index(p Page) *crawl.Index {
 	index.Address, _ = x.zone(address(p.URL), addressTerms, publicOrder)
 	index.Text, index.Words = x.zone(p.Text, textTerms, hiddenOrder)
 	return index
-}
-
-// configsOf returns the configurations for the languages of a page.
-func configsOf(language, second string) []string {
-	first := Config(language)
-	if other := Config(second); second != "" && other != first {
-		return []string{first, other}
-	}
-	return []string{first}
 }
 
 // address returns the words of a URL: its host without www, its path, and its query.
