@@ -94,14 +94,12 @@ func (s *Store) Record(ctx context.Context, a crawl.Attempt) (crawl.RecordResult
 	return crawl.RecordResult{Closed: row.Closed, HasNewWork: row.HasNewDueDomains, Facts: facts, Ended: a.Ended}, err
 }
 
-type slotRelease struct {
-	AttemptID int64              `json:"attempt_id"`
-	Shared    []crawl.SharedSlot `json:"shared_slots"`
-}
-
 // release releases the shared slots of an attempt, and returns the end of its request.
 func (s *Store) release(ctx context.Context, a crawl.Attempt) (time.Time, error) {
-	doc, err := document("the end of a request", slotRelease{a.ID, a.Shared})
+	doc, err := document("the end of a request", struct {
+		AttemptID int64              `json:"attempt_id"`
+		Shared    []crawl.SharedSlot `json:"shared_slots"`
+	}{a.ID, a.Shared})
 	if err != nil {
 		return time.Time{}, err
 	}

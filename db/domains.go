@@ -20,10 +20,8 @@ import (
 // MarkRunCrowded stores whether a run has more due domains than may be active. full is set at the
 // limit.
 func (s *Store) MarkRunCrowded(ctx context.Context, runID int64, full bool) error {
-	return translate(
-		"store the crowd of a run",
-		s.q.RunSetHasWaitingDomains(ctx, dbsqlc.RunSetHasWaitingDomainsParams{RunID: runID, AtCapacity: full}),
-	)
+	err := s.q.RunSetHasWaitingDomains(ctx, dbsqlc.RunSetHasWaitingDomainsParams{RunID: runID, AtCapacity: full})
+	return translate("store the crowd of a run", err)
 }
 
 // maxExpiredClaims bounds the claims that one call ends.

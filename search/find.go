@@ -175,13 +175,9 @@ func (f *evaluation) results(ctx context.Context) ([]Result, error) {
 	var pages []int64
 	at := map[int64]int{}
 	for i, h := range hits {
-		date := h.Published
-		if date.IsZero() {
-			date = h.Modified
-		}
 		results[i] = Result{
 			URL: h.URL, Title: h.Title, Language: h.Language, Domain: h.Domain, Description: h.Description,
-			Date: date, Score: math.Round(h.Score*1e6) / 1e6,
+			Date: cmp.Or(h.Published, h.Modified), Score: math.Round(h.Score*1e6) / 1e6,
 		}
 		if h.Description == "" && !h.NoSnippet {
 			pages, at[h.Page] = append(pages, h.Page), i
