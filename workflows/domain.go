@@ -121,7 +121,11 @@ func (d *domain) fetchPages(ctx workflow.Context) error {
 func (d *domain) fetchRobots(ctx workflow.Context) error {
 	in, res := d.state.Robots(d.name), activities.FetchRobotsResult{}
 	d.controlChanged, in.Backoff = false, d.state.Backoff
-	err := workflow.ExecuteActivity(withBackoff(withFilterOptions(ctx, d.robotsSummary()), d.state.Backoff),
+	summary := d.state.prerequisite()
+	if d.state.URL != "" {
+		summary += " at " + d.state.URL
+	}
+	err := workflow.ExecuteActivity(withBackoff(withFilterOptions(ctx, summary), d.state.Backoff),
 		act.FetchRobots, in).Get(ctx, &res)
 	if err != nil {
 		return err

@@ -51,8 +51,7 @@ type DomainResult struct {
 func (s DomainState) result(now time.Time) DomainResult {
 	res := DomainResult{Reason: cmp.Or(string(s.Reason), "no page is due"), Attempts: s.Closed, Outcomes: s.Outcomes}
 	if s.Wait > 0 {
-		until := now.Add(time.Duration(s.Wait)).UTC().Truncate(time.Second)
-		res.Until = &until
+		res.Until = new(now.Add(time.Duration(s.Wait)).UTC().Truncate(time.Second))
 	}
 	return res
 }

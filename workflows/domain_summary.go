@@ -44,13 +44,6 @@ func (d *domain) fetchSummary() string {
 	}
 }
 
-func (d *domain) robotsSummary() string {
-	if d.state.URL != "" {
-		return urls.Shorten(d.state.prerequisite()+" at "+d.state.URL, summaryMax)
-	}
-	return urls.Shorten(d.state.prerequisite(), summaryMax)
-}
-
 // details returns Markdown for Temporal's UI: the present or next action, then the known facts.
 func (d *domain) details(now time.Time) string {
 	var text strings.Builder

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -230,7 +232,8 @@ func readMessage[M any](data []byte, into *M) error {
 	}
 	for f := range reflect.TypeFor[M]().Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if option == "" && !hasField(fields, name) {
+		isField := func(field string) bool { return strings.EqualFold(field, name) }
+		if option == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(fields)), isField) {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
@@ -248,15 +251,6 @@ func unknownField[T any](data []byte) string {
 		}
 	}
 	return ""
-}
-
-func hasField(fields map[string]json.RawMessage, name string) bool {
-	for field := range fields {
-		if strings.EqualFold(field, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // check returns the fault of the JSON, or an error if there is no input.
