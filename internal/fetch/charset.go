@@ -219,19 +219,11 @@ func isUTF8(body []byte) bool {
 	if utf8.Valid(body) {
 		return true
 	}
-	whole := wholeRunes(body)
-	return utf8.Valid(whole) && utf8.RuneCount(whole) < len(whole)
-}
-
-// wholeRunes drops a truncated last character.
-func wholeRunes(body []byte) []byte {
-	for i := len(body) - 1; i >= 0 && i >= len(body)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(body[i]) {
-			if !utf8.FullRune(body[i:]) {
-				return body[:i]
-			}
-			break
+	for i := len(body) - 1; i > max(0, len(body)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(body[i]) { // the last character
+			whole := body[:i]
+			return !utf8.FullRune(body[i:]) && utf8.Valid(whole) && utf8.RuneCount(whole) < len(whole)
 		}
 	}
-	return body
+	return false
 }

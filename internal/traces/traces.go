@@ -165,33 +165,31 @@ func (a *Attempt) Requested() {
 
 // End makes the spans of an attempt, if it made a request. failure is empty after success.
 func (a *Attempt) End(failure string) {
-	a.locked(func(now time.Time) { a.end(now, failure) })
-}
-
-func (a *Attempt) end(now time.Time, failure string) {
-	a.leave(now, "")
-	if a.ended = true; !a.requested {
-		return
-	}
-	made := make([]trace.Span, len(a.spans))
-	for i, s := range a.spans {
-		parent := a.span
-		if s.parent >= 0 {
-			parent = made[s.parent]
+	a.locked(func(now time.Time) {
+		a.leave(now, "")
+		if a.ended = true; !a.requested {
+			return
 		}
-		if s.ended.IsZero() { // a statement that outlives the attempt
-			s.ended = now
+		made := make([]trace.Span, len(a.spans))
+		for i, s := range a.spans {
+			parent := a.span
+			if s.parent >= 0 {
+				parent = made[s.parent]
+			}
+			if s.ended.IsZero() { // a statement that outlives the attempt
+				s.ended = now
+			}
+			_, made[i] = a.tracer.Start(trace.ContextWithSpan(context.Background(), parent), s.name,
+				trace.WithTimestamp(s.began), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attrs...))
+			fail(made[i], s.failure)
+			made[i].End(trace.WithTimestamp(s.ended))
 		}
-		_, made[i] = a.tracer.Start(trace.ContextWithSpan(context.Background(), parent), s.name,
-			trace.WithTimestamp(s.began), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attrs...))
-		fail(made[i], s.failure)
-		made[i].End(trace.WithTimestamp(s.ended))
-	}
-	if a.dropped > 0 {
-		a.span.SetAttributes(attribute.Int("mosey.spans_dropped", a.dropped))
-	}
-	fail(a.span, failure)
-	a.span.End(trace.WithTimestamp(now))
+		if a.dropped > 0 {
+			a.span.SetAttributes(attribute.Int("mosey.spans_dropped", a.dropped))
+		}
+		fail(a.span, failure)
+		a.span.End(trace.WithTimestamp(now))
+	})
 }
 
 func fail(s trace.Span, failure string) {

@@ -103,7 +103,7 @@ type reader struct {
 }
 
 // readers are reused for later segments.
-var readers = sync.Pool{New: func() any { return new(reader) }}
+var readers = sync.Pool{New: func() any { return &reader{stemmed: map[string]*pieces{}} }}
 
 // release returns the reader to the pool.
 func (r *reader) release() {
@@ -150,9 +150,6 @@ func (r *reader) text(p *crawl.IndexedPage, text string, field feature) {
 
 func (r *reader) stemsOf(config string) *pieces {
 	if r.stemmed[config] == nil {
-		if r.stemmed == nil {
-			r.stemmed = map[string]*pieces{}
-		}
 		r.stemmed[config] = new(pieces)
 	}
 	return r.stemmed[config]

@@ -38,7 +38,10 @@ const (
 func SelectForMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 	tiers := map[int][]crawl.Segment{}
 	for _, s := range segments {
-		n := tierOf(s.Pages)
+		n := 0
+		if s.Pages > maxTierPages {
+			n = int(math.Ceil(math.Log(float64(s.Pages)/maxTierPages) / math.Log(segmentsPerTier)))
+		}
 		tiers[n] = append(tiers[n], s)
 	}
 	for n := range 16 {
@@ -61,13 +64,6 @@ func SelectForMerge(segments []crawl.Segment, large bool) []crawl.Segment {
 		}
 	}
 	return nil
-}
-
-func tierOf(pages int) int {
-	if pages <= maxTierPages {
-		return 0
-	}
-	return int(math.Ceil(math.Log(float64(pages)/maxTierPages) / math.Log(segmentsPerTier)))
 }
 
 // SelectForCheck returns the small or large segment whose dead pages must be counted next.
