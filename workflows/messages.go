@@ -54,13 +54,6 @@ type Wake struct {
 	PagesPerActivity int `json:"pages_per_activity,omitempty"`
 }
 
-func wakeWith(pagesPerActivity int) Wake {
-	if pagesPerActivity == settings.PagesPerActivityAuto {
-		return Wake{PagesPerActivity: -1}
-	}
-	return Wake{PagesPerActivity: pagesPerActivity}
-}
-
 // Pause pauses a domain or a run for a reason.
 type Pause struct {
 	Reason string `json:"reason"`

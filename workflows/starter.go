@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
 )
 
@@ -62,8 +63,11 @@ func (s Starter) StartDomain(ctx context.Context, domain, run string, pagesPerAc
 	newOnly.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL
 	_, err := s.Client.ExecuteWorkflow(ctx, newOnly, DomainWorkflowName, in)
 	if _, isRunning := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); isRunning {
-		_, err = s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, wakeWith(pagesPerActivity), opts,
-			DomainWorkflowName, in)
+		wake := Wake{PagesPerActivity: pagesPerActivity}
+		if pagesPerActivity == settings.PagesPerActivityAuto {
+			wake.PagesPerActivity = -1
+		}
+		_, err = s.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalWake, wake, opts, DomainWorkflowName, in)
 	}
 	if err != nil {
 		return fmt.Errorf("start %s: %w", opts.ID, err)
