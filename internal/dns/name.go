@@ -25,14 +25,6 @@ func parseLiteral(host string) (netip.Addr, error) {
 	return addr.Unmap(), nil
 }
 
-// specialUseAddrs returns the addresses of names that must not be queried: RFC 6761, section 6.3.
-func specialUseAddrs(name string) []netip.Addr {
-	if top := name[strings.LastIndexByte(name, '.')+1:]; top == "localhost" {
-		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
-	}
-	return nil
-}
-
 type hosts map[string][len(families)][]netip.Addr
 
 // parseHosts reads a hosts(5) file. It skips invalid lines and addresses with a zone, and keeps the

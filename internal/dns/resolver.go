@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,7 +104,10 @@ func (r *Resolver) local(host string) (string, []netip.Addr, error) {
 	if entry, ok := r.hosts.get(r.now())[name]; ok {
 		return name, interleave(entry), nil
 	}
-	return name, specialUseAddrs(name), nil
+	if top := name[strings.LastIndexByte(name, '.')+1:]; top == "localhost" { // must not be queried: RFC 6761, section 6.3
+		return name, []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
+	return name, nil, nil
 }
 
 // awaitFlight waits for the host's flight, but not long if the cached record is usable.
