@@ -20,10 +20,11 @@ const (
 	minProseBytes = 200
 )
 
-// mainOf returns the main text of a page, without the furniture that its site repeats on every page.
-// It finds its blocks by their length, their share of links and the blocks beside them. The rules are from Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using
-// Shallow Text Features" (WSDM 2010, figure 3). The page's elements take precedence. Short blocks
-// between two main blocks also count unless they are links: rows of a table, terms of a list.
+// mainOf returns the main text of a page, without the furniture that its site repeats on all pages.
+// It finds the blocks of the main text by their length, their share of links and the blocks beside
+// them. The rules are from Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow
+// Text Features" (WSDM 2010, figure 3). The page's elements take precedence. Short blocks between
+// two main blocks also count unless they are links: rows of a table, terms of a list.
 func (m *builder) mainOf(text string, list []block) (main, headings, prose string) {
 	content := classify(text, list)
 	within, all := 0, 0
