@@ -314,7 +314,7 @@ func watchBlockers(ctx context.Context, pool *pgxpool.Pool, notify func(string))
 			return
 		case <-time.After(blockersInterval):
 		}
-		rows, _ := pool.Query(ctx, blockersQuery, migratorName)
+		rows, _ := pool.Query(ctx, blockersQuery, migratorName) // ForEachRow returns its error
 		var pid int32
 		var name, state string
 		var seconds float64
