@@ -140,6 +140,36 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// A request that times out within seconds is not judged by responses from before it.
+func TestOutageDuringRequestsWithAShortTimeout(t *testing.T) {
+	t.Parallel()
+	needLinux(t)
+	sites := make([]web.Site, 4)
+	for i := range sites {
+		sites[i] = web.Site{Pages: -1, Plain: true, Paths: map[string]web.Behaviour{
+			"/":     html("<title>Front</title>", "The first page", "/slow"),
+			"/slow": serve(func(v *web.Visit) { <-v.R.Context().Done() }),
+		}}
+	}
+	o := outageOptions(sites...)
+	o.limits.TotalTimeout = 2 * time.Second
+	b := setup(t, o)
+	all := b.eachSite()
+	for _, s := range all {
+		s.seed(t, "/")
+	}
+	crawlOnce(t, all) // robots.txt
+	ended := make(chan []error)
+	go func() { ended <- crawlOnce(t, all) }()
+	wait.Until(t, func() bool { return len(b.web.Log().Pages()) == 2*len(all) }, time.Minute, time.Millisecond)
+	require.NoError(t, b.web.Disconnect())
+	for _, err := range <-ended {
+		requireNetworkDown(t, err)
+	}
+	require.Zero(t, b.count(t, "SELECT count(*) FROM page_crawls WHERE outcome = 'timeout'"))
+	require.Equal(t, len(all), b.count(t, "SELECT count(*) FROM page_crawls WHERE skipped = 'undone'"))
+}
+
 // A site that is dead while others answer is charged at once.
 func TestADeadSiteBesideHealthyOnes(t *testing.T) {
 	t.Parallel()

@@ -189,7 +189,7 @@ func (m *Monitor) JudgeFailure(ctx context.Context, f Failure) error {
 	ended := time.Now()
 	began := ended.Add(-f.Waited)
 	since := began.Add(min(reconnectTime, f.Waited/2))
-	if down := m.endedOutage(f.Key, began); down != nil {
+	if down := m.overlappedOutage(f.Key, began); down != nil {
 		return down
 	}
 	if !f.Connected {
@@ -222,7 +222,7 @@ func (m *Monitor) JudgeFailure(ctx context.Context, f Failure) error {
 		case <-ctx.Done():
 			timedOut = true
 		}
-		if down := m.endedOutage(f.Key, began); down != nil { // an outage began and ended meanwhile
+		if down := m.overlappedOutage(f.Key, began); down != nil { // an outage began and ended meanwhile
 			return down
 		}
 	}
@@ -251,18 +251,23 @@ func (m *Monitor) probeNames(since time.Time) <-chan struct{} {
 	return done
 }
 
-// endedOutage returns an outage that ended after an attempt began: later successes prove nothing.
-func (m *Monitor) endedOutage(key string, began time.Time) error {
+// overlappedOutage returns an outage that ended after an attempt began, or that keeps addresses and
+// so name servers out of reach. Later successes prove nothing then.
+func (m *Monitor) overlappedOutage(key string, began time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := &m.states[kindOf(key)]
+	s, outage := &m.states[kindOf(key)], m.last
+	overlapped := outage.Ended.After(began)
+	if kindOf(key) == byName && (m.states[byIPv4].isCertain || m.states[byIPv6].isCertain) {
+		overlapped, outage = true, m.current
+	}
 	failed := s.targets[key]
-	if !m.last.Ended.After(began) || failed.withdrawals >= maxWithdrawals {
+	if !overlapped || failed.withdrawals >= maxWithdrawals {
 		return nil
 	}
 	failed.withdrawals++
 	s.targets[key] = failed
-	return &DownError{Outage: m.last, RetryIn: time.Duration(m.Jitter() * float64(minRetryWait))}
+	return &DownError{Outage: outage, RetryIn: time.Duration(m.Jitter() * float64(minRetryWait))}
 }
 
 func (m *Monitor) recordFailure(key string, ended time.Time, reachedBefore bool) {

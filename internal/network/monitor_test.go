@@ -222,6 +222,18 @@ func TestMonitor(t *testing.T) {
 			w.RecordReached("192.0.2.3")
 			require.Error(t, <-judged, "that others are reached once the network is back says nothing about it")
 		},
+		"ThatEndsForNamesFirst": func(t *testing.T, w *world) {
+			w.reachedBefore(12)
+			w.knows("good.test")
+			w.away = true
+			require.Equal(t, 12, w.all(t, 12))
+			w.away = false
+			w.heard("other.test", true, false)
+			for range 5 {
+				require.Error(t, w.unreached("new.test"), "its queries may have been lost before")
+			}
+			require.NoError(t, w.unreached("new.test"))
+		},
 		"ThatLastsForHours": func(t *testing.T, w *world) {
 			w.reachedBefore(4)
 			for range 300 {

@@ -16,7 +16,8 @@ import (
 var errAborted = fmt.Errorf("interrupted: %w", ErrStopping)
 
 const (
-	// minSilence is the least time without data after which a site times out.
+	// minSilence is the least time without data after which a site times out, unless the whole request
+	// times out before.
 	minSilence = 5 * time.Second
 	// recentResponse limits the age of another origin's response that proves a working network. Three
 	// delays of the domain do so too, if they are longer.
@@ -52,7 +53,7 @@ func (c *Client) ownFailure(ctx context.Context, x *Exchange, req Request, t tar
 		failure.Waited, failure.Reason = f.EndedAt.Sub(began), f.Brief()
 		return c.Network.JudgeFailure(ctx, failure)
 	case f.Cause == fetch.CauseTimeout:
-		failure.Waited, failure.Connected, failure.Reason = minSilence, true, f.Brief()
+		failure.Waited, failure.Connected, failure.Reason = min(minSilence, f.Total), true, f.Brief()
 		return c.Network.JudgeFailure(ctx, failure)
 	case !f.Sent:
 		return nil
