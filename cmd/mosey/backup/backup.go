@@ -15,7 +15,6 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
@@ -61,25 +60,19 @@ func (c *Cmd) Run(ctx context.Context, e *command.Env) error {
 	if !complete {
 		return err
 	}
-	return errors.Join(c.print(e, t.m, p), err)
-}
-
-func (c *Cmd) print(e *command.Env, m Manifest, p *backupStore) error {
-	m.Images.Warn(e)
-	return command.PrintResult(e, c.JSON, m, func(w io.Writer, m Manifest) error {
+	t.m.Images.Warn(e)
+	printErr := command.PrintResult(e, c.JSON, t.m, func(w io.Writer, m Manifest) error {
 		_, err := fmt.Fprintln(w, m.summary(p.images.String()))
 		return err
 	})
+	return errors.Join(printErr, err)
 }
 
 // openBackupStore opens the store of backups at location. An invalid location is a usage error.
 func openBackupStore(ctx context.Context, location string) (*backupStore, error) {
 	images, err := imagestore.Open(ctx, location)
-	if errors.Is(err, crawl.ErrInvalid) {
-		return nil, wiring.Usagef("%w", err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, command.InvalidAsUsage(err)
 	}
 	return &backupStore{images: images, files: &imagestore.Files{Store: images, Prefix: prefix}}, nil
 }

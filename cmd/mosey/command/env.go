@@ -167,7 +167,7 @@ func (e *Env) note(line string) { fmt.Fprintln(e.Stderr, line) }
 // DomainArgument returns the domain of a host or a URL.
 func DomainArgument(text string) (string, error) {
 	name, err := urls.ReadDomain(text)
-	return name, asUsage(err)
+	return name, AsUsage(err)
 }
 
 // SiteArgument is DomainArgument for commands that change a whole domain: it refuses a single page.
@@ -204,20 +204,29 @@ func ParseAge(text string) (time.Duration, error) {
 // PageArgument parses the name of a page. [explain.FindPage] finds it if it has no scheme.
 func PageArgument(text string) (urls.Name, error) {
 	name, err := urls.ReadPage(text)
-	return name, asUsage(err)
+	return name, AsUsage(err)
 }
 
 // PageOrDomainArgument parses the name of a page or, if it is a host alone, of a domain.
 func PageOrDomainArgument(text string) (urls.Name, error) {
 	name, err := urls.ReadPageOrDomain(text)
-	return name, asUsage(err)
+	return name, AsUsage(err)
 }
 
-func asUsage(err error) error {
+// AsUsage makes an error, if there is one, a usage error.
+func AsUsage(err error) error {
 	if err == nil {
 		return nil
 	}
 	return wiring.Usagef("%w", err)
+}
+
+// InvalidAsUsage makes an error that wraps crawl.ErrInvalid a usage error.
+func InvalidAsUsage(err error) error {
+	if errors.Is(err, crawl.ErrInvalid) {
+		return wiring.Usagef("%w", err)
+	}
+	return err
 }
 
 // UnknownPage returns the error for a page that is not stored.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/user"
 	"sync/atomic"
@@ -303,13 +302,4 @@ func NamespaceURL(e *Env, ui string) string {
 		return ""
 	}
 	return ui + "/namespaces/" + cmp.Or(e.Environ.Get("TEMPORAL_NAMESPACE"), "default")
-}
-
-// WorkflowURL returns the URL of a workflow in the UI.
-func WorkflowURL(e *Env, id string) string {
-	ui := TemporalUI(e)
-	if ui == "" {
-		return ""
-	}
-	return ui + "/workflows/" + url.PathEscape(id)
 }

@@ -232,18 +232,11 @@ func Listen(ctx context.Context, flag, address, want string) (net.Listener, erro
 // ServeUntil serves requests until a context ends.
 func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger) error {
 	server := boundedServer(handler, logger, slog.LevelWarn)
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	select {
-	case err := <-done:
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
-	case <-ctx.Done():
 	}
-	err := server.Close()
-	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return nil
 }
 
 // TokenFile returns the file of the web page's token in a data directory, or "" if dir is empty.

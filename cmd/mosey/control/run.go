@@ -88,12 +88,8 @@ func (s *scheduleAddCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("schedule add %s: %w", s.Name, err)
 	}
 	return withRunningTemporal(ctx, e, func(starter workflows.Starter) error {
-		err := starter.AddSchedule(ctx, schedule)
-		if errors.Is(err, crawl.ErrInvalid) {
-			return wiring.Usagef("%w", err)
-		}
-		if err != nil {
-			return err
+		if err := starter.AddSchedule(ctx, schedule); err != nil {
+			return command.InvalidAsUsage(err)
 		}
 		return s.Print(e, command.Change{Action: "added", Schedule: s.Name, Message: fmt.Sprintf("Schedule %s added.", s.Name)})
 	})
@@ -155,19 +151,11 @@ func withRunningTemporal(ctx context.Context, e *command.Env, fn func(workflows.
 	return err
 }
 
-// checkRunName refuses a malformed name with a usage error.
-func checkRunName(name string) error {
-	if err := crawl.ValidateRunName(name); err != nil {
-		return wiring.Usagef("%w", err)
-	}
-	return nil
-}
-
 // changeRun changes a run and prints done, the change made.
 func changeRun(
 	ctx context.Context, e *command.Env, a command.ChangePrinter, name string, c crawl.RunChange, done command.Change,
 ) error {
-	if err := errors.Join(checkRunName(name), checkReason(c.Reason, 0)); err != nil {
+	if err := errors.Join(command.AsUsage(crawl.ValidateRunName(name)), checkReason(c.Reason, 0)); err != nil {
 		return err
 	}
 	c.SetBy = command.CurrentUser()
@@ -192,8 +180,8 @@ func changeRun(
 }
 
 func setRun(ctx context.Context, e *command.Env, a command.ChangePrinter, name, reason string, pairs []string) error {
-	if err := checkRunName(name); err != nil {
-		return err
+	if err := crawl.ValidateRunName(name); err != nil {
+		return wiring.Usagef("%w", err)
 	}
 	if len(pairs) == 0 {
 		return wiring.Usagef("set run:%s: no setting is given: give name=value, such as delay=5s; mosey status %s shows the settings", name, name)

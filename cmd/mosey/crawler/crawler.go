@@ -94,22 +94,10 @@ type PortFlags struct {
 	UIPort       uint16 `name:"ui-port" help:"Port of Temporal's web UI. Default: 8233, or a free port if it is taken." expert:"" placeholder:"PORT"`
 }
 
-// check refuses ports for an external Temporal.
-func (p PortFlags) check(e *command.Env) error {
-	if wiring.TemporalAddress(e.Environ) == "" || p == (PortFlags{}) {
-		return nil
-	}
-	return wiring.Usagef("--temporal-port and --ui-port apply to the embedded Temporal, and TEMPORAL_ADDRESS names another: leave them out")
-}
-
 // Open starts the servers that the environment does not name, and connects to all.
 func Open(
 	ctx context.Context, e *command.Env, listen ListenFlags, logger *slog.Logger, progress func(string),
-) (*Crawler, error) {
-	err := listen.check(e)
-	if err != nil {
-		return nil, err
-	}
+) (_ *Crawler, err error) {
 	opts := stack.Options{
 		DatabaseURL:      e.Environ.Get("DATABASE_URL"),
 		TemporalAddress:  wiring.TemporalAddress(e.Environ),
@@ -118,6 +106,9 @@ func Open(
 		TemporalPort:     int(listen.TemporalPort),
 		UIPort:           int(listen.UIPort),
 		SearchAttributes: workflows.SearchAttributes(),
+	}
+	if opts.TemporalAddress != "" && listen.PortFlags != (PortFlags{}) {
+		return nil, wiring.Usagef("--temporal-port and --ui-port apply to the embedded Temporal, and TEMPORAL_ADDRESS names another: leave them out")
 	}
 	if opts.DatabaseURL == "" || opts.TemporalAddress == "" {
 		if opts.DataDir, err = datadir.Resolve(e.DataDir); err != nil {

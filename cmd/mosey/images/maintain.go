@@ -241,14 +241,10 @@ func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Obje
 	deleted, bytes, err := m.delete(ctx, batch)
 	m.found.Orphans += deleted
 	m.found.OrphanBytes += bytes
-	return errors.Join(err, m.markMissing(ctx, hashesOf(batch)))
-}
-
-// markMissing marks missing images of the deleted objects, if a worker has recorded them meanwhile.
-func (m *maintenance) markMissing(ctx context.Context, hashes []string) error {
-	missing, err := command.MarkMissingImages(ctx, m.store, m.images, hashes)
+	// a worker may have recorded deleted ones meanwhile
+	missing, markErr := command.MarkMissingImages(ctx, m.store, m.images, hashesOf(batch))
 	m.found.Missing += missing
-	return err
+	return errors.Join(err, markErr)
 }
 
 // delete deletes objects not rewritten since, and counts them.

@@ -47,10 +47,7 @@ func (c *CrawlCmd) validate() error {
 	if err == nil && c.For < 0 {
 		err = fmt.Errorf("--for %s: want a positive duration", c.For)
 	}
-	if err != nil {
-		return wiring.Usagef("%w", err)
-	}
-	return nil
+	return command.AsUsage(err)
 }
 
 // Run crawls until the run is done, the context ends or --for is over.
@@ -75,7 +72,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 	if c.Detach {
 		open = crawler.Attach
 	}
-	m, err := open(ctx, e, c.ListenFlags, e.NewLogger(view.logs(), slog.LevelWarn), view.note)
+	m, err := open(ctx, e, c.ListenFlags, e.NewLogger(view, slog.LevelWarn), view.note)
 	if err != nil {
 		return err
 	}

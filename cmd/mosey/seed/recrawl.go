@@ -104,11 +104,8 @@ func (r *RecrawlCmd) recrawlURLs(ctx context.Context, e *command.Env) error {
 			}
 		}
 		prioritized, err := store.RecrawlNow(ctx, run, pages)
-		if errors.Is(err, crawl.ErrInvalid) {
-			return wiring.Usagef("%w", err)
-		}
 		if err != nil {
-			return err
+			return command.InvalidAsUsage(err)
 		}
 		message := fmt.Sprintf("Run %s fetches %s first.", run.Name, explain.Count(int64(prioritized), "page"))
 		if err := r.reportPending(ctx, e, store, run.Name, prioritized, message); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
 	"sync"
@@ -33,7 +32,6 @@ type view struct {
 	rate          command.Rate
 	last          int64         // requests on the last plain line, including images; -1 at first
 	earlierTotals report.Totals // totals of earlier calls
-	finished      bool
 }
 
 func newView(e *command.Env, asJSON bool) *view {
@@ -47,13 +45,9 @@ func (v *view) note(s string) {
 	fmt.Fprintln(v.e.Stderr, s)
 }
 
-// logs returns a writer for logs that does not tear the live view.
-func (v *view) logs() io.Writer { return viewLog{v} }
-
-type viewLog struct{ v *view }
-
-func (l viewLog) Write(p []byte) (int, error) {
-	l.v.note(string(bytes.TrimRight(p, "\n")))
+// Write writes a line of a log without tearing the live view.
+func (v *view) Write(p []byte) (int, error) {
+	v.note(string(bytes.TrimRight(p, "\n")))
 	return len(p), nil
 }
 
@@ -155,7 +149,6 @@ func (v *view) end(p report.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.clear()
-	v.finished = true
 	call, took := p.Since(v.earlierTotals), time.Since(v.startedAt)
 	if v.json {
 		rate := command.PerSecond(call.Requests(), took)

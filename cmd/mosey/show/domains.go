@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -108,7 +109,9 @@ func (d *DomainCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return err
 		}
-		rep.UI = command.WorkflowURL(e, crawl.DomainWorkflowID(name))
+		if ui := command.TemporalUI(e); ui != "" {
+			rep.UI = ui + "/workflows/" + url.PathEscape(crawl.DomainWorkflowID(name))
+		}
 		return command.PrintResult(e, d.JSON, rep, printDomain)
 	})
 }

@@ -75,14 +75,12 @@ func (c *ExportCmd) Run(ctx context.Context, e *command.Env) error {
 		p, err := c.write(ctx, e, x, store)
 		view.Clear()
 		switch {
-		case errors.Is(err, crawl.ErrInvalid):
-			return wiring.Usagef("%w", err)
 		case err == nil:
 			fmt.Fprintln(e.Stderr, view.summary(p))
-		case ctx.Err() != nil:
+		case ctx.Err() != nil && !errors.Is(err, crawl.ErrInvalid):
 			return c.stopped(p)
 		}
-		return err
+		return command.InvalidAsUsage(err)
 	})
 }
 

@@ -126,7 +126,13 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		if name.Host {
-			return c.ofDomain(ctx, e, store, name.Page.Domain())
+			links, err := store.DomainLinks(ctx, name.Page.Domain(), c.Limit)
+			if err != nil {
+				return err
+			}
+			return command.PrintResult(e, c.JSON, links, func(w io.Writer, links report.DomainLinks) error {
+				return printLinkLists(w, links.Rank, links.Out, links.In, printDomains)
+			})
 		}
 		u, err := explain.FindPage(ctx, store, name)
 		if err != nil {
@@ -182,16 +188,6 @@ func printLinks(w io.Writer, heading string, links []report.Link) error {
 		fmt.Fprintln(t, line)
 	}
 	return command.Flush(t)
-}
-
-func (c *LinksCmd) ofDomain(ctx context.Context, e *command.Env, store *db.Store, domain string) error {
-	links, err := store.DomainLinks(ctx, domain, c.Limit)
-	if err != nil {
-		return err
-	}
-	return command.PrintResult(e, c.JSON, links, func(w io.Writer, links report.DomainLinks) error {
-		return printLinkLists(w, links.Rank, links.Out, links.In, printDomains)
-	})
 }
 
 func printDomains(w io.Writer, heading string, domains []report.Links) error {

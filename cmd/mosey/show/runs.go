@@ -148,7 +148,10 @@ func printRun(w io.Writer, r report.Run) error {
 		}
 	}
 	err := command.Flush(t)
-	printSettings(w, r.Settings)
+	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
+	for _, s := range settings.All() {
+		fmt.Fprintf(w, "  %s=%s\n", s.Name, explain.OneLine(s.ValueText(r.Settings)))
+	}
 	return errors.Join(err, printChanges(w, r.Changes))
 }
 
@@ -166,13 +169,6 @@ func printHistogram(w io.Writer, t report.Totals) {
 		}
 		bar := strings.Repeat("█", int(max(1, (o.N*histogramWidth+all/2)/all)))
 		fmt.Fprintf(w, "  %-22s %10d %5.1f %%  %s\n", o.Outcome.Word(0), o.N, 100*float64(o.N)/float64(all), bar)
-	}
-}
-
-func printSettings(w io.Writer, set settings.Settings) {
-	fmt.Fprintln(w, "Settings (mosey set run:NAME key=value)")
-	for _, s := range settings.All() {
-		fmt.Fprintf(w, "  %s=%s\n", s.Name, explain.OneLine(s.ValueText(set)))
 	}
 }
 
@@ -244,8 +240,6 @@ type CrawlsCmd struct {
 	JSON    bool          `name:"json" help:"Print one JSON object per attempt."`
 }
 
-const maxCrawls = 100_000
-
 // Run prints closed attempts, the newest first.
 func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	since, err := parseSince("--since", c.Since, time.Now())
@@ -255,8 +249,8 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 	if c.Domain, err = command.DomainFlag(c.Domain); err != nil {
 		return err
 	}
-	if c.Limit < 1 || c.Limit > maxCrawls {
-		return wiring.Usagef("--limit %d: want 1 to %d", c.Limit, maxCrawls)
+	if err := command.CheckLimit(c.Limit); err != nil {
+		return err
 	}
 	return command.WithReader(ctx, e, func(store *db.Store) error {
 		crawls, err := store.History(ctx, c.Domain, c.Outcome, since, c.Limit)

@@ -3,7 +3,6 @@ package show
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
-	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
@@ -56,11 +54,8 @@ func (c *SearchCmd) Run(ctx context.Context, e *command.Env) error {
 			Limit: c.Limit, Offset: c.Offset, All: c.All,
 		}
 		answer, err := searcher.Find(ctx, query)
-		if errors.Is(err, crawl.ErrInvalid) {
-			return wiring.Usagef("%w", err)
-		}
 		if err != nil {
-			return err
+			return command.InvalidAsUsage(err)
 		}
 		waiting, err := store.KeywordsWaiting(ctx, report.KeywordsBound)
 		if err != nil {
