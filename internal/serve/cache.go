@@ -114,7 +114,9 @@ func (k *cache[T]) count(key string, c *count[T], load func(context.Context) (T,
 	began := time.Now()
 	err := errCounting
 	if admitted {
-		value, err = k.run(load)
+		ctx, cancel := context.WithTimeout(k.base, countTimeout)
+		value, err = load(ctx)
+		cancel()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,13 +159,6 @@ func (k *cache[T]) admit() bool {
 	return true
 }
 
-// run calls load until the server closes, or for countTimeout.
-func (k *cache[T]) run(load func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(k.base, countTimeout)
-	defer cancel()
-	return load(ctx)
-}
-
 func (k *cache[T]) forget(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -192,15 +187,13 @@ func (s *Server) notice(ctx context.Context) string {
 	if s.Temporal == nil || s.SearchOnly {
 		return ""
 	}
-	if isDown, _, err := s.temporalDown.get(ctx, "", s.isTemporalDown); err != nil || !isDown {
+	isDown, _, err := s.temporalDown.get(ctx, "", func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, temporalTimeout)
+		defer cancel()
+		return s.Temporal(ctx) != nil, nil
+	})
+	if err != nil || !isDown {
 		return ""
 	}
 	return temporalDownNotice
-}
-
-// isTemporalDown reports whether Temporal is unavailable.
-func (s *Server) isTemporalDown(ctx context.Context) (isDown bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, temporalTimeout)
-	defer cancel()
-	return s.Temporal(ctx) != nil, nil
 }

@@ -35,16 +35,6 @@ const timeSpanNames = "1h, 1d and 30d"
 
 var spanParam = []string{"span", "the time span of the outcomes: " + timeSpanNames}
 
-func requestedTimeSpan(r *http.Request) (timeSpan, error) {
-	name := cmp.Or(r.FormValue("span"), timeSpans[0].Name)
-	for _, o := range timeSpans {
-		if o.Name == name {
-			return o, nil
-		}
-	}
-	return timeSpan{}, fmt.Errorf("%w: span %q: want one of %s", errBadRequest, name, timeSpanNames)
-}
-
 // Over holds outcomes over time.
 type Over struct {
 	report.OutcomeSeries
@@ -76,10 +66,12 @@ func (o Over) Latest() []report.OutcomeSpan {
 
 // over reads the outcomes of a run in the requested span, or of all runs if runID is 0.
 func (s *Server) over(r *http.Request, runID int64) (v Over, err error) {
-	o, err := requestedTimeSpan(r)
-	if err != nil {
-		return v, err
+	name := cmp.Or(r.FormValue("span"), timeSpans[0].Name)
+	i := slices.IndexFunc(timeSpans, func(o timeSpan) bool { return o.Name == name })
+	if i < 0 {
+		return v, fmt.Errorf("%w: span %q: want one of %s", errBadRequest, name, timeSpanNames)
 	}
+	o := timeSpans[i]
 	since := s.Now().UTC().Truncate(o.step).Add(-time.Duration(o.steps-1) * o.step)
 	v = Over{Name: o.Name, span: o}
 	v.OutcomeSeries, err = s.Store.Outcomes(r.Context(), runID, since, o.step, o.steps)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -121,7 +122,10 @@ func (v *DomainView) Chart() Chart {
 	c.robots(h.Robots, from, at)
 	c.drawControls(h.Controls, from, to, at)
 	c.axis(from, to, at)
-	c.legend(waits)
+	for _, reason := range slices.Sorted(maps.Keys(waits)) {
+		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
+	}
+	placeLegend(c.Legend)
 	c.Title = fmt.Sprintf("%s from %s to %s, each with the wait after it.",
 		explain.Count(int64(len(requests)), "request"), explain.StampIn(from, time.UTC),
 		explain.StampIn(requests[len(requests)-1].CompletedAt, time.UTC))
@@ -186,11 +190,10 @@ func (c *Chart) drawControls(controls []report.PastControl, from, to time.Time, 
 // axis labels instants at round distances.
 func (c *Chart) axis(from, to time.Time, at func(time.Time) float64) {
 	span := to.Sub(from)
-	step := tickSteps[len(tickSteps)-1]
-	for _, s := range tickSteps {
-		if span/s <= maxTicks {
-			step = s
-			break
+	step := tickSteps[0]
+	for _, longer := range tickSteps[1:] {
+		if span/step > maxTicks {
+			step = longer
 		}
 	}
 	for span/step > 2*maxTicks {
@@ -208,14 +211,6 @@ func (c *Chart) axis(from, to time.Time, at func(time.Time) float64) {
 var tickSteps = []time.Duration{
 	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 4 * time.Hour,
 	12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
-}
-
-// legend names the waits that are drawn.
-func (c *Chart) legend(waits map[reasons.Reason]bool) {
-	for _, reason := range slices.Sorted(maps.Keys(waits)) {
-		c.Legend = append(c.Legend, legend{Class: waitClass(reason), Text: string(reason)})
-	}
-	placeLegend(c.Legend)
 }
 
 func placeLegend(all []legend) []legend {
@@ -246,10 +241,7 @@ func waitClass(r reasons.Reason) string {
 }
 
 func attempts(r *http.Request) (int, error) {
-	text := r.FormValue("n")
-	if text == "" {
-		return defaultAttempts, nil
-	}
+	text := cmp.Or(r.FormValue("n"), strconv.Itoa(defaultAttempts))
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxAttempts {
 		return 0, fmt.Errorf("%w: n %q: want 1 to %d attempts", errBadRequest, text, maxAttempts)
