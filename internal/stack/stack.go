@@ -143,28 +143,22 @@ func (s *Stack) start(ctx context.Context, options Options) error {
 }
 
 // startDatabase starts our own Postgres, unless a database is given, and prepares the database.
-func (s *Stack) startDatabase(ctx context.Context, options Options) error {
+func (s *Stack) startDatabase(ctx context.Context, options Options) (err error) {
 	if options.DatabaseURL == "" {
-		if err := s.startPostgres(ctx, options); err != nil {
+		if err := s.dir.Publish(datadir.Info{Activity: postgres.StartActivity(options.DataDir)}); err != nil {
 			return err
 		}
-	}
-	return options.Prepare(ctx, s.DatabaseURL)
-}
-
-func (s *Stack) startPostgres(ctx context.Context, options Options) (err error) {
-	if err := s.dir.Publish(datadir.Info{Activity: postgres.StartActivity(options.DataDir)}); err != nil {
-		return err
-	}
-	s.postgres, err = postgres.Start(ctx, postgres.Config{
-		Dir:      options.DataDir,
-		Logger:   options.Logger,
-		Progress: options.Progress,
-	})
-	if err == nil {
+		s.postgres, err = postgres.Start(ctx, postgres.Config{
+			Dir:      options.DataDir,
+			Logger:   options.Logger,
+			Progress: options.Progress,
+		})
+		if err != nil {
+			return err
+		}
 		s.DatabaseURL = s.postgres.URL()
 	}
-	return err
+	return options.Prepare(ctx, s.DatabaseURL)
 }
 
 func (s *Stack) startTemporal(ctx context.Context, options Options) (err error) {

@@ -34,16 +34,6 @@ type sources struct {
 	repository string
 }
 
-func defaultSources(dir string) sources {
-	return sources{
-		bin:        os.Getenv(binVariable),
-		path:       os.Getenv("PATH"),
-		globs:      usualDirs(),
-		cache:      cacheDir(dir),
-		repository: defaultRepository,
-	}
-}
-
 func usualDirs() []string {
 	if runtime.GOOS == "windows" {
 		return []string{filepath.Join(os.Getenv("ProgramFiles"), "PostgreSQL", "*", "bin")}
@@ -83,8 +73,14 @@ func (s sources) find(ctx context.Context, major int, progress func(string)) (bi
 	if s.bin != "" {
 		return s.findChosen(ctx, major)
 	}
+	var usual []string
+	for _, glob := range s.globs {
+		// Glob only fails for a malformed pattern, and these are constants.
+		matches, _ := filepath.Glob(glob)
+		usual = append(usual, matches...)
+	}
 	var found []binaries
-	for _, dirs := range [][]string{filepath.SplitList(s.path), s.usualBinDirs()} {
+	for _, dirs := range [][]string{filepath.SplitList(s.path), usual} {
 		for _, dir := range dirs {
 			// Skip a folder without Postgres, or with one that does not run here.
 			if installed, err := inspect(ctx, dir); err == nil {
@@ -112,16 +108,6 @@ func (s sources) findChosen(ctx context.Context, major int) (binaries, error) {
 			errors.New("only "+binVariable+" was checked"))
 	}
 	return installed, nil
-}
-
-func (s sources) usualBinDirs() []string {
-	var dirs []string
-	for _, glob := range s.globs {
-		// Glob only fails for a malformed pattern, and these are constants.
-		matches, _ := filepath.Glob(glob)
-		dirs = append(dirs, matches...)
-	}
-	return dirs
 }
 
 // choose returns the installation for a cluster of a major version, or the newest if major is 0.

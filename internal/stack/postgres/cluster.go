@@ -102,7 +102,12 @@ func createCluster(ctx context.Context, cfg Config, b binaries, user account) er
 	if err := removeIncomplete(home); err != nil {
 		return err
 	}
-	if err := ensurePassword(cfg.Dir, user); err != nil {
+	password := passwordFile(cfg.Dir)
+	_, err := os.Stat(password)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = replaceFile(password, rand.Text()+"\n", user)
+	}
+	if err != nil {
 		return err
 	}
 	incomplete, err := os.MkdirTemp(home, initPattern)
@@ -112,7 +117,7 @@ func createCluster(ctx context.Context, cfg Config, b binaries, user account) er
 	if err := user.chown(incomplete); err != nil {
 		return err
 	}
-	if err := initialise(ctx, b, user, incomplete, passwordFile(cfg.Dir)); err != nil {
+	if err := initialise(ctx, b, user, incomplete, password); err != nil {
 		return errors.Join(err, os.RemoveAll(incomplete))
 	}
 	// initdb has synced its files.
@@ -136,14 +141,6 @@ func removeIncomplete(home string) error {
 		}
 	}
 	return nil
-}
-
-func ensurePassword(dir string, user account) error {
-	path := passwordFile(dir)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return replaceFile(path, rand.Text()+"\n", user)
 }
 
 func writePassFile(dir string, user account) error {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -34,8 +35,10 @@ func (c Config) withDefaults() Config {
 		c.Progress = func(string) {}
 	}
 	if c.sources == nil {
-		found := defaultSources(cmp.Or(c.Home, c.Dir))
-		c.sources = &found
+		c.sources = &sources{
+			bin: os.Getenv(binVariable), path: os.Getenv("PATH"), globs: usualDirs(),
+			cache: cacheDir(cmp.Or(c.Home, c.Dir)), repository: defaultRepository,
+		}
 	}
 	return c
 }

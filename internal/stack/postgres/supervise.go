@@ -19,6 +19,8 @@ const (
 	minBackoff  = 100 * time.Millisecond
 	maxBackoff  = 10 * time.Second
 	stableAfter = time.Minute
+
+	maxQuotedBytes = 4096 // of the log, in an error
 )
 
 var errQuitting = errors.New("postgres is being stopped")
@@ -70,7 +72,11 @@ func (s *Server) runOnce(alive context.Context) error {
 	if err == nil {
 		err = errors.New("another process stopped it")
 	}
-	return fmt.Errorf("postgres ended: %w%s", err, logSince(logPath(s.cfg.Dir), offset))
+	tail, _, readErr := readSince(logPath(s.cfg.Dir), offset, maxQuotedBytes)
+	if readErr != nil || len(tail) == 0 {
+		return fmt.Errorf("postgres ended: %w", err)
+	}
+	return fmt.Errorf("postgres ended: %w: %s", err, reason(tail))
 }
 
 // launch starts a postmaster that writes to the log, and returns the log's offset at the start.
@@ -112,16 +118,6 @@ func (s *Server) launch(alive context.Context) (*exec.Cmd, int64, error) {
 	}
 	s.process = cmd.Process
 	return cmd, size, nil
-}
-
-// logSince returns the last log lines from an offset on, as an appendix to an error.
-func logSince(path string, offset int64) string {
-	const maxBytes = 4096
-	tail, _, err := readSince(path, offset, maxBytes)
-	if err != nil || len(tail) == 0 {
-		return ""
-	}
-	return ": " + reason(tail)
 }
 
 // boundLog empties a log that is too long, because the server would keep writing to a renamed file.
