@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,8 +53,5 @@ func jsonType(t reflect.Type) string {
 
 func jsonValue(described string) string {
 	labels := map[string]string{"string": "a string", "bool": "true or false", "array": "a list", "object": "an object"}
-	if label, ok := labels[described]; ok {
-		return label
-	}
-	return "the " + described // number 1.5
+	return cmp.Or(labels[described], "the "+described) // number 1.5
 }

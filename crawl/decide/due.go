@@ -92,14 +92,7 @@ func LastAttempt(run crawl.RunFacts, c crawl.AttemptFacts) bool {
 	return c.Number >= *run.Settings.MaxAttempts
 }
 
-func latest(times ...time.Time) (last time.Time) {
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
-}
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // Yields reports whether a domain has made its share of requests and yields to waiting domains.
 func Yields(run crawl.RunFacts) bool {

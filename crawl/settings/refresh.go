@@ -17,10 +17,9 @@ var RefreshKinds = []RefreshKind{RefreshPages, RefreshImages}
 // fetched just before, and ends when it has requested all. It takes no images if only pages are
 // wanted. Fields set in changes take precedence.
 func (s Settings) Refresh(kind RefreshKind, changes Settings) Settings {
-	zero, zeroDuration, end, off := 0, Duration(0), WhenDoneEnd, ImagesOff
-	changed := Settings{MaxDepth: &zero, MinRefetch: &zeroDuration, WhenDone: &end}
+	changed := Settings{MaxDepth: new(0), MinRefetch: new(Duration(0)), WhenDone: new(WhenDoneEnd)}
 	if kind == RefreshPages {
-		changed.Images = &off
+		changed.Images = new(ImagesOff)
 	}
 	for _, d := range table {
 		field := d.fieldIn(&changes)

@@ -120,11 +120,16 @@ var lowerWordRunes = func() (lower [0x460]rune) {
 
 // lowerWordRune returns a word character in lower case, or 0, and whether it is a word by itself.
 func lowerWordRune(r rune) (lower rune, isWholeWord bool) {
-	part, isWholeWord := wordRune(r)
-	if !part {
-		return 0, false
+	const first = 0xe00 // of Thai, the lowest of scripts without spaces
+	switch {
+	case r >= first && unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	):
+		return unicode.ToLower(r), true
+	case unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r):
+		return unicode.ToLower(r), false
 	}
-	return unicode.ToLower(r), isWholeWord
+	return 0, false
 }
 
 // appendWords appends the lower-case words of a text, as FNV-1a hashes, and marks numbers.
@@ -159,20 +164,6 @@ func appendWords(words []word, text string) []word {
 		words = append(words, word{hash: mix(hash), number: number})
 	}
 	return words
-}
-
-// wordRune reports whether a character is part of a word, and whether it is a whole word.
-func wordRune(r rune) (part, isWholeWord bool) {
-	if r < utf8.RuneSelf {
-		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9', false
-	}
-	const first = 0xe00 // of Thai, the lowest of scripts without spaces
-	if r >= first && unicode.In(
-		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-	) {
-		return true, true
-	}
-	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r), false
 }
 
 // mix spreads a hash over all bits (MurmurHash3's finalizer): FNV alone does not.
