@@ -83,11 +83,7 @@ func nodeOf(columns []Column) parquet.Node {
 }
 
 func (p *parquetFile) write(row []value) error {
-	if len(p.rows) < cap(p.rows) {
-		p.rows = p.rows[:len(p.rows)+1]
-	} else {
-		p.rows = append(p.rows, nil)
-	}
+	p.rows = slices.Grow(p.rows, 1)[:len(p.rows)+1] // with the memory of earlier rows
 	to := &p.rows[len(p.rows)-1]
 	*to = (*to)[:0]
 	for i, v := range row {

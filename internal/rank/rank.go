@@ -134,13 +134,10 @@ func pairsOf(edges []edge) []pair {
 
 // iterate returns the PageRank of each node, and of a node without links to it. The mean is 1.
 func iterate(pairs []pair, nodes int) (scores []float64, minScore float64, rounds int) {
-	scores, next := make([]float64, nodes), make([]float64, nodes)
+	scores, next := slices.Repeat([]float64{1}, nodes), make([]float64, nodes)
 	linking := make([]bool, nodes)
 	for _, p := range pairs {
 		linking[p.from] = true
-	}
-	for i := range scores {
-		scores[i] = 1
 	}
 	minScore = 1
 	for rounds < maxRounds {

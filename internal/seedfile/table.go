@@ -281,12 +281,7 @@ func indexOf(fields []string, name string) int {
 
 // normalizeName normalizes spellings of a name, such as Root Domain and root_domain.
 func normalizeName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" _-", r) {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
+	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(name))
 }
 
 func isColumnNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
