@@ -268,7 +268,12 @@ func (m *Metrics) Outage(o crawl.Outage) {
 }
 
 func (m *Metrics) setSample(w report.Watch) {
-	m.setServed(w.Waits)
+	for reason := range w.Waits {
+		m.reportedReasons[reason] = true
+	}
+	for reason := range m.reportedReasons { // earlier reasons without a domain become 0
+		m.serving.WithLabelValues(cmp.Or(string(reason), "none")).Set(float64(w.Waits[reason]))
+	}
 	if w.Domains == nil {
 		m.domains.Reset()
 	} else {
@@ -282,15 +287,4 @@ func (m *Metrics) setSample(w report.Watch) {
 	m.oldest.Set(time.Duration(w.OldestDue).Seconds())
 	m.keywords.Set(float64(w.KeywordsWaiting))
 	m.sampledAt.Set(float64(w.Now.UnixMilli()) / 1000)
-}
-
-// setServed sets the number of waiting domains by reason; earlier reasons without a domain become
-// 0.
-func (m *Metrics) setServed(waits map[reasons.Reason]int64) {
-	for reason := range waits {
-		m.reportedReasons[reason] = true
-	}
-	for reason := range m.reportedReasons {
-		m.serving.WithLabelValues(cmp.Or(string(reason), "none")).Set(float64(waits[reason]))
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -157,13 +158,9 @@ func (t *taker) describe(ctx context.Context, store *db.Store) error {
 	return nil
 }
 
-func (t *taker) ownBackups(names []string) (own []string) {
-	for _, name := range names {
-		if shortIdentity(name) == shortIdentity(backupName(t.m.StartedAt, t.m.Database)) {
-			own = append(own, name)
-		}
-	}
-	return own
+func (t *taker) ownBackups(names []string) []string {
+	identity := shortIdentity(backupName(t.m.StartedAt, t.m.Database))
+	return slices.DeleteFunc(names, func(name string) bool { return shortIdentity(name) != identity })
 }
 
 // storeTemporal adds the state of Temporal, some seconds newer than the database. The rows decide:
