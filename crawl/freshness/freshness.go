@@ -3,6 +3,7 @@
 package freshness
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -40,9 +41,7 @@ func NewVisit(h http.Header, receivedAt time.Time, content crawl.ContentHash) cr
 // values.
 func UpdateNotModified(v crawl.Visit, h http.Header, receivedAt time.Time) crawl.Visit {
 	next := NewVisit(h, receivedAt, v.Content)
-	if next.ETag == "" {
-		next.ETag = v.ETag
-	}
+	next.ETag = cmp.Or(next.ETag, v.ETag)
 	if next.LastModified.IsZero() {
 		next.LastModified = v.LastModified
 	}
@@ -125,12 +124,10 @@ func Unchanged(v crawl.Visit, status int, next crawl.Visit) string {
 	return ""
 }
 
-// codingSuffixes are the suffixes of mod_deflate and mod_brotli for the tag of a compressed
+// withoutCoding removes the suffix that mod_deflate or mod_brotli adds to the tag of a compressed
 // response.
-var codingSuffixes = []string{"-gzip", "-br"}
-
 func withoutCoding(tag string) string {
-	for _, coding := range codingSuffixes {
+	for _, coding := range []string{"-gzip", "-br"} {
 		if plain, found := strings.CutSuffix(tag, coding+`"`); found {
 			return plain + `"`
 		}
@@ -163,10 +160,7 @@ func Lifetime(h http.Header, receivedAt time.Time) (fresh time.Duration, declare
 		// both times are by the server's clock
 		lifetime = expires.Sub(date(h, receivedAt))
 	}
-	age, ok := crawl.ParseSeconds(strings.TrimSpace(h.Get("Age")))
-	if !ok {
-		age = 0
-	}
+	age, _ := crawl.ParseSeconds(strings.TrimSpace(h.Get("Age")))
 	return min(max(max(lifetime, 0)-age, 0), Max), true
 }
 

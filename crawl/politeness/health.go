@@ -105,11 +105,11 @@ func Penalty(prev time.Duration, tr FailureClass, hasRetryAfter bool, delay time
 // constantly slow site does not count as failing. Errors do not count as calm, because they are
 // often quick (as in Scrapy's AutoThrottle); they raise the penalty.
 func adaptSlowdown(h crawl.Health, s crawl.Sample, delay time.Duration) crawl.Health {
-	durations := successDurations(h)
-	if s.Error || len(durations) < minSamples {
+	good := withoutErrors(h)
+	if s.Error || len(good) < minSamples {
 		return h
 	}
-	p95, baseline := percentile95(durations), time.Duration(h.BaselineLatency)
+	p95, baseline := percentile95(good), time.Duration(h.BaselineLatency)
 	if baseline == 0 || p95 < baseline {
 		baseline = p95
 	} else {
@@ -201,13 +201,13 @@ func Describe(h crawl.Health) string {
 
 // breakerReason returns the reason for opening the breaker; empty if it stays closed.
 func breakerReason(h crawl.Health) string {
-	durations := successDurations(h)
+	good := withoutErrors(h)
 	switch {
 	case len(h.Samples) < minSamples:
 		return ""
 	case ErrorShare(h) > BreakerErrors:
 		return "more than half of the last responses were errors"
-	case len(durations) >= minSamples && percentile95(durations) > BreakerSlow:
+	case len(good) >= minSamples && percentile95(good) > BreakerSlow:
 		return "responses take longer than " + BreakerSlow.String()
 	}
 	return ""
@@ -236,31 +236,22 @@ func share(h crawl.Health, matches func(crawl.Sample) bool) float64 {
 // P95 returns the 95th percentile of the response times, without errors; 0 without responses. It is
 // the second longest (nearest rank), even of fewer samples, so that one slow response never
 // decides.
-func P95(h crawl.Health) time.Duration { return percentile95(successDurations(h)) }
+func P95(h crawl.Health) time.Duration { return percentile95(withoutErrors(h)) }
 
 // OccupancyP95 returns the same percentile of all requests, with a response or without.
-func OccupancyP95(h crawl.Health) time.Duration {
-	durations := make([]settings.Duration, len(h.Samples))
-	for i, s := range h.Samples {
-		durations[i] = s.Duration
-	}
-	return percentile95(durations)
+func OccupancyP95(h crawl.Health) time.Duration { return percentile95(h.Samples) }
+
+func withoutErrors(h crawl.Health) []crawl.Sample {
+	return slices.DeleteFunc(slices.Clone(h.Samples), func(s crawl.Sample) bool { return s.Error })
 }
 
-func successDurations(h crawl.Health) []settings.Duration {
-	var durations []settings.Duration
-	for _, s := range h.Samples {
-		if !s.Error {
-			durations = append(durations, s.Duration)
-		}
-	}
-	return durations
-}
-
-// percentile95 sorts durations.
-func percentile95(durations []settings.Duration) time.Duration {
-	if len(durations) == 0 {
+func percentile95(samples []crawl.Sample) time.Duration {
+	if len(samples) == 0 {
 		return 0
+	}
+	durations := make([]settings.Duration, len(samples))
+	for i, s := range samples {
+		durations[i] = s.Duration
 	}
 	slices.Sort(durations)
 	return time.Duration(durations[max(len(durations)-2, 0)])

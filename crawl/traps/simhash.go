@@ -122,9 +122,8 @@ var lowerWordRunes = func() (lower [0x460]rune) {
 func lowerWordRune(r rune) (lower rune, isWholeWord bool) {
 	const first = 0xe00 // of Thai, the lowest of scripts without spaces
 	switch {
-	case r >= first && unicode.In(
-		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-	):
+	case r >= first && unicode.In(r,
+		unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
 		return unicode.ToLower(r), true
 	case unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r):
 		return unicode.ToLower(r), false

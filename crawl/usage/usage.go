@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -147,9 +148,7 @@ func (p *Usage) WithoutUnread() Usage {
 
 // mark sets the source, unless it is already set.
 func mark(field *Source, by Source) {
-	if *field == "" {
-		*field = by
-	}
+	*field = cmp.Or(*field, by)
 }
 
 func (p *Usage) setUnavailable(after time.Time, by Source) {
@@ -159,9 +158,7 @@ func (p *Usage) setUnavailable(after time.Time, by Source) {
 }
 
 func (p *Usage) setPolicy(policy string) {
-	if policy != "" {
-		p.TDMPolicy = policy
-	}
+	p.TDMPolicy = cmp.Or(policy, p.TDMPolicy)
 }
 
 // truncateList cuts a list at the last comma within MaxValueBytes: half a word may be another.
