@@ -120,8 +120,7 @@ var tableSources = []struct {
 	{Crawls, sourceOf(crawlColumns(), func(s Store) reader[report.CrawlRow] { return s.ExportCrawls })},
 	{Domains, sourceOf(domainColumns(), func(s Store) reader[report.DomainRow] { return s.ExportDomains })},
 	{Images, sourceOf(imageColumns(), func(s Store) reader[report.ImageRow] { return s.ExportImages })},
-	{Provenance, sourceOf(provenanceColumns(),
-		func(s Store) reader[report.ProvenanceRow] { return s.ExportProvenance })},
+	{Provenance, sourceOf(provenanceColumns(), func(s Store) reader[report.ProvenanceRow] { return s.ExportProvenance })},
 }
 
 // Tables lists the tables.

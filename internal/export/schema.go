@@ -51,9 +51,8 @@ func crawlColumns() []column[report.CrawlRow] {
 			func(r *row) string { return string(r.Outcome) })),
 		positive("status_code", "HTTP status", func(r *row) int64 { return int64(r.StatusCode) }),
 		maybeText("error", "error message", func(r *row) string { return r.Error }),
-		lowCardinality(
-			maybeText("skip_reason", "reason for no request, or for a response without content", func(r *row) string { return r.Skipped }),
-		),
+		lowCardinality(maybeText("skip_reason", "reason for no request, or for a response without content",
+			func(r *row) string { return r.Skipped })),
 		lowCardinality(maybeText("unchanged_reason", "evidence that the content is unchanged", func(r *row) string { return r.Unchanged })),
 		lowCardinality(maybeText("content_type", "Content-Type of the response", func(r *row) string { return r.ContentType })),
 		maybeNumber("bytes", "size of the body on the wire", func(r *row) *int64 { return r.Bytes }),
@@ -90,9 +89,8 @@ func domainColumns() []column[report.DomainRow] {
 	return []column[row]{
 		number("id", "id of the domain", func(r *row) int64 { return r.ID }),
 		text("domain", "host, without `www.`", func(r *row) string { return r.Domain }),
-		lowCardinality(
-			text("status", "`pending`, `active`, `exhausted`, `blocked`, `unreachable`", func(r *row) string { return string(r.Status) }),
-		),
+		lowCardinality(text("status", "`pending`, `active`, `exhausted`, `blocked`, `unreachable`",
+			func(r *row) string { return string(r.Status) })),
 		maybeText("reason", "reason for the status; null after a decision of an operator", func(r *row) string {
 			if slices.Contains(r.Controls, string(crawl.ControlBlock)) || slices.Contains(r.Controls, string(crawl.ControlStop)) {
 				return "" // an operator's reason

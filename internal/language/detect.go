@@ -263,11 +263,9 @@ func Guess(text string) string {
 // withoutContractions removes words such as "don't", whose parts are words of other languages. It
 // keeps French and Italian words with an apostrophe.
 func withoutContractions(text string) string {
-	var remaining []string
-	for word := range strings.FieldsSeq(strings.ReplaceAll(text, "’", "'")) {
-		if _, after, is := strings.Cut(word, "'"); !is || len(after) > 2 {
-			remaining = append(remaining, word)
-		}
-	}
-	return strings.Join(remaining, " ")
+	words := slices.DeleteFunc(strings.Fields(strings.ReplaceAll(text, "’", "'")), func(word string) bool {
+		_, after, found := strings.Cut(word, "'")
+		return found && len(after) <= 2
+	})
+	return strings.Join(words, " ")
 }

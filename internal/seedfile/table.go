@@ -141,23 +141,22 @@ func (t *table) next() error {
 		}
 	}
 	number := t.in.number
-	if !t.list.isPastOffset() {
+	var reason error
+	switch {
+	case !t.list.isPastOffset():
 		t.take()
 		return nil
-	}
-	var reason error
-	if t.seed >= len(t.ends) {
+	case t.seed >= len(t.ends):
 		reason = fmt.Errorf("column %d is missing", t.seed+1)
-	} else if len(bytes.TrimSpace(t.field(t.seed))) == 0 {
+	case len(bytes.TrimSpace(t.field(t.seed))) == 0:
 		reason = errNoSeed
-	}
-	if reason != nil {
-		head := t.in.head()
+	default:
 		t.take()
-		return t.list.refuse(number, head, reason)
+		return t.list.add(t.field(t.seed), Entry{Line: number, Rank: t.rankOf()})
 	}
+	head := t.in.head()
 	t.take()
-	return t.list.add(t.field(t.seed), Entry{Line: number, Rank: t.rankOf()})
+	return t.list.refuse(number, head, reason)
 }
 
 // rankOf returns the rank of the scanned record, or 0.

@@ -55,10 +55,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
 	case s.eventStreams <- struct{}{}:
 		defer func() { <-s.eventStreams }()
 	default:
-		s.writeJSON(
-			w, http.StatusServiceUnavailable,
-			map[string]string{"error": "too many readers receive updates: reload the page to update it"},
-		)
+		s.writeJSON(w, http.StatusServiceUnavailable,
+			map[string]string{"error": "too many readers receive updates: reload the page to update it"})
 		return
 	}
 	control := http.NewResponseController(w)
