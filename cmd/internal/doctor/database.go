@@ -82,10 +82,8 @@ func checkDatabase(ctx context.Context, p *Target) ([]Finding, error) {
 	case err != nil:
 		return nil, err
 	case v.Number/10_000 < minPostgresVersion:
-		return newFinding(
-			Fault, "Move the database to Postgres 15 or later with pg_upgrade or pg_dump.", "Postgres %s is too old",
-			v.Version,
-		), nil
+		return newFinding(Fault, "Move the database to Postgres 15 or later with pg_upgrade or pg_dump.",
+			"Postgres %s is too old", v.Version), nil
 	case v.Standby:
 		return newFinding(Fault, "Name the primary in DATABASE_URL (with several hosts: target_session_attrs=read-write).",
 			"the database is a standby, which accepts no changes"), nil

@@ -87,10 +87,8 @@ func judgePage(a *pageResponse, id wiring.Published, token string) (found []Find
 		add(Warning, "Give the final address, if that host is yours.", "%s redirects to another host: %s", id.Page, a.FinalURL)
 	}
 	if a.Truncated {
-		add(
-			Fault, "Shorten the page: mosey identity init writes a page of a few kilobytes.", "%s is longer than %d bytes",
-			a.FinalURL, maxContactBytes,
-		)
+		add(Fault, "Shorten the page: mosey identity init writes a page of a few kilobytes.",
+			"%s is longer than %d bytes", a.FinalURL, maxContactBytes)
 		return found
 	}
 	if a.MediaType != "text/html" && a.MediaType != "application/xhtml+xml" {
@@ -103,10 +101,8 @@ func judgePage(a *pageResponse, id wiring.Published, token string) (found []Find
 	}
 	switch {
 	case id.Contact != "" && !page.ShowsContact(id.Contact):
-		add(
-			Fault, "Write the contact on the page, or give the page's address as --mail.", "%s does not name the contact %s",
-			a.FinalURL, id.Contact,
-		)
+		add(Fault, "Write the contact on the page, or give the page's address as --mail.",
+			"%s does not name the contact %s", a.FinalURL, id.Contact)
 	case id.Contact == "" && !page.LinksMail():
 		add(Fault, "Write a mail address on the page (mailto:), and give it as --mail.",
 			"%s names no mail address, and the contact is this page", a.FinalURL)
@@ -141,10 +137,8 @@ func checkRanges(ctx context.Context, p *Target) ([]Finding, error) {
 	defer resp.Release()
 	switch {
 	case resp.Status != http.StatusOK:
-		return newFinding(
-			Fault, "Serve it with the status 200.", "%s responds with the status %d, and redirects are not followed", at,
-			resp.Status,
-		), nil
+		return newFinding(Fault, "Serve it with the status 200.",
+			"%s responds with the status %d, and redirects are not followed", at, resp.Status), nil
 	case resp.Truncated:
 		return newFinding(Fault, "List networks instead of many addresses.", "%s is longer than %d bytes", at, maxContactBytes), nil
 	}
@@ -154,10 +148,8 @@ func checkRanges(ctx context.Context, p *Target) ([]Finding, error) {
 	}
 	found := judgeRanges(at.String(), list, id.Networks, time.Now())
 	if t := resp.MediaType; t != about.RangesType && t != "application/json" {
-		found = append(
-			found,
-			newFinding(Warning, "Serve the list as "+about.RangesType+" or application/json.", "%s has the media type %q", at, t)...,
-		)
+		found = append(found, newFinding(Warning, "Serve the list as "+about.RangesType+" or application/json.",
+			"%s has the media type %q", at, t)...)
 	}
 	return found, nil
 }

@@ -58,10 +58,8 @@ func checkDataDir(_ context.Context, p *Target) ([]Finding, error) {
 			return nil, err
 		}
 	case err != nil:
-		return newFinding(
-			Fault, "Run mosey as the owner of the directory, or choose another with --data-dir DIR.", "%s is unreadable: %v",
-			at, err,
-		), nil
+		return newFinding(Fault, "Run mosey as the owner of the directory, or choose another with --data-dir DIR.",
+			"%s is unreadable: %v", at, err), nil
 	case !stat.IsDir():
 		return newFinding(Fault, "Choose a directory with --data-dir DIR.", "%s is not a directory", at), nil
 	}

@@ -48,17 +48,14 @@ func checkDNS(ctx context.Context, p *Target) (found []Finding, err error) {
 		}
 	}
 	if len(p.Fetch.DNSServer) == 0 {
-		return p.resolveName(
-			ctx, name, "the system's name servers",
-			"Name other servers with --dns-server 9.9.9.9:53, or repair /etc/resolv.conf.",
-		)
+		return p.resolveName(ctx, name, "the system's name servers",
+			"Name other servers with --dns-server 9.9.9.9:53, or repair /etc/resolv.conf.")
 	}
 	for _, server := range p.Fetch.DNSServer {
 		singleServer := *p
 		singleServer.Fetch.DNSServer = []string{server}
-		serverFindings, err := singleServer.resolveName(
-			ctx, name, server, "Give another server with --dns-server, or make this one reachable on port 53.",
-		)
+		serverFindings, err := singleServer.resolveName(ctx, name, server,
+			"Give another server with --dns-server, or make this one reachable on port 53.")
 		if found = append(found, serverFindings...); err != nil {
 			return found, err
 		}

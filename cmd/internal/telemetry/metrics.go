@@ -63,9 +63,7 @@ var (
 // NewMetrics declares all metrics.
 func NewMetrics() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.registry.MustRegister(
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.requests = m.counters("mosey_requests_total", "Recorded requests, by kind of page and outcome.",
 		"kind", "outcome")
 	m.notRequested = m.counters("mosey_not_requested_total",

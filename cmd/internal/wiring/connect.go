@@ -148,10 +148,8 @@ func explainUnreachable(ctx context.Context, opts client.Options, err error) err
 			err, remedy = handshakeErr, connectionRemedy(handshakeErr)
 		}
 	}
-	return fmt.Errorf(
-		"reach Temporal at %s: %w: %s", address, err,
-		cmp.Or(remedy, "check that Temporal runs at TEMPORAL_ADDRESS; "+doctorHint),
-	)
+	return fmt.Errorf("reach Temporal at %s: %w: %s", address, err,
+		cmp.Or(remedy, "check that Temporal runs at TEMPORAL_ADDRESS; "+doctorHint))
 }
 
 func connectionRemedy(err error) string {

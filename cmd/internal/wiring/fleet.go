@@ -115,10 +115,9 @@ func (m *fleetMember) renew(ctx context.Context, use request.PermitsUse) (crawl.
 	defer cancel()
 	m.renewalCount++
 	began := time.Now()
-	share, err := m.store.RenewShare(
-		ctx, m.ID(),
-		crawl.WorkerUse{CallCount: m.renewalCount, InFlight: use.Taken, MaxInFlight: use.Allowed, Demand: use.Wanted},
-	)
+	share, err := m.store.RenewShare(ctx, m.ID(), crawl.WorkerUse{
+		CallCount: m.renewalCount, InFlight: use.Taken, MaxInFlight: use.Allowed, Demand: use.Wanted,
+	})
 	if err == nil {
 		m.permits.Allow(share.Share, began.Add(share.Lease))
 		m.share.Store(&share)
