@@ -102,7 +102,7 @@ func (j *judge) readingOf(ctx context.Context, p report.AuditedPage) (reading, e
 	}
 	text, err := j.store.RobotsText(ctx, v.origin, v.number)
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
 	if len(j.readings) >= maxCachedReadings {
 		clear(j.readings)

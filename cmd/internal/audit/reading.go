@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net/url"
@@ -13,9 +14,7 @@ import (
 // reading is a robots.txt parsed by RFC 9309 and the choices in docs/politeness.md, from the file
 // as sent. It shares no code with package robots, which decided about the requests, so that it
 // shows faults of that package. It is simple and slow, and in doubt it forbids.
-type reading struct {
-	rules []rule
-}
+type reading []rule
 
 type rule struct {
 	allow   bool
@@ -58,9 +57,9 @@ func parseRobots(body []byte, token string) reading {
 		}
 	}
 	if named {
-		return reading{ownRules}
+		return ownRules
 	}
-	return reading{all}
+	return all
 }
 
 // forbids returns the line that forbids a path with its query, or "". The longest match decides,
@@ -71,8 +70,8 @@ func (r reading) forbids(target string) string {
 	}
 	encoded := encode(target, "%25", false)
 	var best *rule
-	for i := range r.rules {
-		one := &r.rules[i]
+	for i := range r {
+		one := &r[i]
 		path := target
 		if one.encoded {
 			path = encoded
@@ -139,10 +138,7 @@ func field(line string) (name, value string) {
 	line, _, _ = strings.Cut(line, "#")
 	known := func(name string) string {
 		name = strings.ToLower(trim(name))
-		if corrected, found := misspelled[name]; found {
-			return corrected
-		}
-		return name
+		return cmp.Or(misspelled[name], name)
 	}
 	if name, value, found := strings.Cut(line, ";"); found {
 		switch field := known(name); field {
