@@ -20,7 +20,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/stack/datadir"
 	"github.com/mosey-web/mosey/internal/stack/postgres"
 )
@@ -227,11 +226,6 @@ func InvalidAsUsage(err error) error {
 		return wiring.Usagef("%w", err)
 	}
 	return err
-}
-
-// UnknownPage returns the error for a page that is not stored.
-func UnknownPage(u urls.URL) error {
-	return wiring.Usagef("page %s is "+explain.UnknownPage, u)
 }
 
 // RunPrefix distinguishes names of runs from domains.

@@ -191,10 +191,9 @@ const WakeTimeout = 5 * time.Second
 // WakeDomain makes the dispatchers of a domain's runs check it now. It reports a failure; they find
 // out later by themselves.
 func WakeDomain(ctx context.Context, e *Env, store *db.Store, domain string) {
-	Notify(
-		ctx, e, "crawl, which notices the change later",
-		func(ctx context.Context) error { return newNotifier(e, store).notifyDomain(ctx, domain) },
-	)
+	Notify(ctx, e, "crawl, which notices the change later", func(ctx context.Context) error {
+		return newNotifier(e, store).notifyDomain(ctx, domain)
+	})
 }
 
 // Notify tries for a while to notify the crawlers, and reports a failure.
@@ -276,10 +275,9 @@ const prepareTimeout = 10 * time.Second
 
 // NotifyRun makes a run's dispatcher check it now. With wake, sleeping domains decide again.
 func NotifyRun(ctx context.Context, e *Env, store *db.Store, run crawl.Run, wake bool) {
-	Notify(
-		ctx, e, "crawl, which notices the change later",
-		func(ctx context.Context) error { return newNotifier(e, store).notifyRun(ctx, run, wake) },
-	)
+	Notify(ctx, e, "crawl, which notices the change later", func(ctx context.Context) error {
+		return newNotifier(e, store).notifyRun(ctx, run, wake)
+	})
 }
 
 const maxParallelWakes = 16

@@ -150,17 +150,11 @@ type SettingsForOtherRuns struct {
 
 // AfterApply combines the settings; kong calls it.
 func (r *SettingsForOtherRuns) AfterApply(ctx *kong.Context) error {
-	given, _, err := givenSettings(ctx)
-	if err != nil {
+	var given RunSettings
+	if err := given.AfterApply(ctx); err != nil {
 		return err
 	}
-	var pairs []string
-	for name, text := range given {
-		pairs = append(pairs, name+"="+text)
-	}
-	if r.Settings, err = settings.Parse(pairs); err != nil {
-		return err
-	}
+	r.Settings = given.Settings
 	return AsFlag(politeness.ValidateSettings(r.Settings), nil)
 }
 

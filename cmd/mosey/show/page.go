@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
@@ -35,14 +36,19 @@ func (p *PageCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		rep, err := store.Page(ctx, u.Domain(), u.String())
-		if errors.Is(err, crawl.ErrNotFound) {
-			return command.UnknownPage(u)
-		}
 		if err != nil {
-			return err
+			return describePageError(err, u)
 		}
 		return command.PrintResult(e, p.JSON, rep, printPage)
 	})
+}
+
+// describePageError explains that a page is not stored. It returns other errors unchanged.
+func describePageError(err error, u urls.URL) error {
+	if errors.Is(err, crawl.ErrNotFound) {
+		return wiring.Usagef("page %s is "+explain.UnknownPage, u)
+	}
+	return err
 }
 
 func printPage(w io.Writer, r report.Page) error {
@@ -139,11 +145,8 @@ func (c *LinksCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		links, err := store.PageLinks(ctx, u.Domain(), u.String(), c.Limit)
-		if errors.Is(err, crawl.ErrNotFound) {
-			return command.UnknownPage(u)
-		}
 		if err != nil {
-			return err
+			return describePageError(err, u)
 		}
 		return command.PrintResult(e, c.JSON, links, func(w io.Writer, links report.PageLinks) error {
 			return printLinkLists(w, links.Rank, links.Out, links.In, printLinks)

@@ -258,10 +258,8 @@ func (c *CrawlsCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		return command.PrintTable(e, c.JSON, crawls, "", "", func(attempt report.Attempt) string {
-			line := fmt.Sprintf(
-				"%s\t%s\t%s", explain.Stamp(attempt.CompletedAt), explain.OneLine(explain.Attempt(attempt)),
-				explain.OneLine(attempt.URL),
-			)
+			line := fmt.Sprintf("%s\t%s\t%s",
+				explain.Stamp(attempt.CompletedAt), explain.OneLine(explain.Attempt(attempt)), explain.OneLine(attempt.URL))
 			if attempt.Error != "" {
 				line += ": " + explain.OneLine(attempt.Error)
 			}
