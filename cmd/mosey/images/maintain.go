@@ -241,10 +241,14 @@ func (m *maintenance) deleteOrphans(ctx context.Context, batch []imagestore.Obje
 	deleted, bytes, err := m.delete(ctx, batch)
 	m.found.Orphans += deleted
 	m.found.OrphanBytes += bytes
-	// a worker may have recorded deleted ones meanwhile
-	missing, markErr := command.MarkMissingImages(ctx, m.store, m.images, hashesOf(batch))
+	return errors.Join(err, m.markMissing(ctx, hashesOf(batch)))
+}
+
+// markMissing marks missing images of the deleted objects, if a worker has recorded them meanwhile.
+func (m *maintenance) markMissing(ctx context.Context, hashes []string) error {
+	missing, err := command.MarkMissingImages(ctx, m.store, m.images, hashes)
 	m.found.Missing += missing
-	return errors.Join(err, markErr)
+	return err
 }
 
 // delete deletes objects not rewritten since, and counts them.
