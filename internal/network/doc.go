@@ -4,8 +4,9 @@
 // targets of its kind show the difference. The kinds are names, IPv4 addresses and IPv6 addresses,
 // each judged alone. The first matching rule judges a failure:
 //
-//  1. Other targets of the kind were reached since the attempt began: the site is at fault. If
-//     fewer than about one in ten was, the failure is withdrawn a few times first.
+//  1. Other targets of the kind were reached since the attempt began, or since a silent connection
+//     timed out: the site is at fault. If fewer than about one in ten was, the failure is withdrawn
+//     a few times first.
 //  2. Previously reached targets fail now, without exception: our network is down. The outage
 //     counts against no site, however long it lasts. For names, known names must fail when they
 //     are queried again. For addresses, rule 2 must hold for names, or many known addresses must

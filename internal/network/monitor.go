@@ -189,6 +189,9 @@ func (m *Monitor) JudgeFailure(ctx context.Context, f Failure) error {
 	ended := time.Now()
 	began := ended.Add(-f.Waited)
 	since := began.Add(min(reconnectTime, f.Waited/2))
+	if f.Connected {
+		since = ended // the response may have been lost at any time before
+	}
 	if down := m.overlappedOutage(f.Key, began); down != nil {
 		return down
 	}

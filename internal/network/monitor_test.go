@@ -29,6 +29,7 @@ type world struct {
 func (w *world) Watch(heard func(host string, answered, known bool)) { w.heard = heard }
 
 func (w *world) Probe(context.Context) {
+	time.Sleep(time.Millisecond)
 	for _, host := range w.hosts {
 		w.heard(host, !w.away, true)
 	}
@@ -245,6 +246,12 @@ func TestMonitor(t *testing.T) {
 		"WhatWasConnectedIsSparedInAnOutage": func(t *testing.T, w *world) {
 			w.reachedBefore(5)
 			w.all(t, 5)
+			require.Error(t, w.JudgeFailure(t.Context(), silent))
+		},
+		"WhateverWasReachedWhileItWasSilent": func(t *testing.T, w *world) {
+			w.knows("good.test")
+			w.away = true
+			w.RecordReached("192.0.2.1")
 			require.Error(t, w.JudgeFailure(t.Context(), silent))
 		},
 		"ButNotWithoutOne": func(t *testing.T, w *world) {

@@ -15,14 +15,9 @@ import (
 
 var errAborted = fmt.Errorf("interrupted: %w", ErrStopping)
 
-const (
-	// minSilence is the least time without data after which a site times out, unless the whole request
-	// times out before.
-	minSilence = 5 * time.Second
-	// recentResponse limits the age of another origin's response that proves a working network. Three
-	// delays of the domain do so too, if they are longer.
-	recentResponse = time.Minute
-)
+// recentResponse limits the age of another origin's response that proves a working network. Three
+// delays of the domain do so too, if they are longer.
+const recentResponse = time.Minute
 
 // ownFailure returns the error if a failure is our fault, and notifies the network's monitor.
 func (c *Client) ownFailure(ctx context.Context, x *Exchange, req Request, t target, began time.Time) error {
@@ -53,7 +48,7 @@ func (c *Client) ownFailure(ctx context.Context, x *Exchange, req Request, t tar
 		failure.Waited, failure.Reason = f.EndedAt.Sub(began), f.Brief()
 		return c.Network.JudgeFailure(ctx, failure)
 	case f.Cause == fetch.CauseTimeout:
-		failure.Waited, failure.Connected, failure.Reason = min(minSilence, f.Total), true, f.Brief()
+		failure.Waited, failure.Connected, failure.Reason = f.Total, true, f.Brief()
 		return c.Network.JudgeFailure(ctx, failure)
 	case !f.Sent:
 		return nil
