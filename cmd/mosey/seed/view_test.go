@@ -153,7 +153,7 @@ func TestView(t *testing.T) {
 	t.Run("LogsBesideWhatIsDrawn", func(t *testing.T) {
 		t.Parallel()
 		v, _, stderr := newTestView(t, true, false)
-		(&command.Env{}).NewLogger(v.logs(), command.ErrorsOnly).Error("out of order")
+		(&command.Env{}).NewLogger(v, command.ErrorsOnly).Error("out of order")
 		output.ContainsOnSameLine(t, stderr.String(), "level=ERROR", `msg="out of order"`)
 		require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
 	})
