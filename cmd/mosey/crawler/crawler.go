@@ -108,7 +108,8 @@ func Open(
 		SearchAttributes: workflows.SearchAttributes(),
 	}
 	if opts.TemporalAddress != "" && listen.PortFlags != (PortFlags{}) {
-		return nil, wiring.Usagef("--temporal-port and --ui-port apply to the embedded Temporal, and TEMPORAL_ADDRESS names another: leave them out")
+		return nil, wiring.Usagef("--temporal-port and --ui-port apply to the embedded Temporal, and " +
+			"TEMPORAL_ADDRESS names another: leave them out")
 	}
 	if opts.DatabaseURL == "" || opts.TemporalAddress == "" {
 		if opts.DataDir, err = datadir.Resolve(e.DataDir); err != nil {
