@@ -7,7 +7,7 @@ var imagesNumbers = numbersOf{
 		{"`_________` ([30 s]) as any request", "internal/fetch.TotalTimeoutDefault"},
 		{"have at most [300 bytes].", "internal/extract.MaxImageTextBytes"},
 		{"pHashes differ in at most [8 bits] (", "crawl/report.ImageDistanceMax"},
-		{"decoding, all in a process | [320 MB], estimated", "internal/picture/picture.go: limits.MaxMemory = 320_000_000"},
+		{"decoding, all in a process | [320 MB], estimated", "internal/picture/picture.go: limits.MaxMemory = cmp.Or(limits.MaxMemory, 320_000_000)"},
 		{"are read up to [1 MiB] each", "internal/picture.sectionBytesMax"},
 		{"The worker tries after [five seconds], then", "internal/read.minCheckInterval"},
 		{"are an error at once, or after [10 seconds] if", "internal/imagestore.openTimeout"},

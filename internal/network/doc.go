@@ -14,8 +14,9 @@
 //  3. Otherwise all workers together withdraw its failures for a while, and then the site is at
 //     fault. So a run with only dead sites left comes to an end.
 //
-// An attempt that overlapped an outage is withdrawn a few times, because later successes say nothing
-// about it. An outage of addresses by rule 2 counts for names, too: it hides the name servers.
+// An attempt that overlapped an outage is withdrawn a few times, because later successes say
+// nothing about it. An outage of addresses by rule 2 counts for names, too: it hides the name
+// servers.
 //
 // A failure waits some seconds for other results before it is judged. That wait only queries names.
 // A target that was at fault, here or in stored facts, does not count as previously reached.

@@ -20,8 +20,9 @@ import (
 
 const (
 	fleetDomains = 40
-	// fleetLatency is how long an answer takes.
-	fleetLatency = 250 * time.Millisecond
+	// fleetLatency is how long an answer takes: so long that a machine which makes 15 requests a
+	// second uses every limit.
+	fleetLatency = 600 * time.Millisecond
 	// fleetPatience bounds the wait until a limit holds and is used.
 	fleetPatience = 2 * time.Minute
 	// deathPatience bounds it after a kill: the worker may have held all activities, which Temporal
@@ -150,7 +151,7 @@ func TestFleetLimit(t *testing.T) {
 	require.Contains(t, c.mosey(t, "workers", "--max-fetches", "0"), "no limit")
 	wait.Until(t, func() bool {
 		now := time.Since(epoch)
-		return most(s.Log(), now-2*time.Second, now) > 12
+		return most(s.Log(), now-2*time.Second, now) > 8 // the last limit
 	}, fleetPatience, 200*time.Millisecond)
 }
 
