@@ -42,9 +42,12 @@ func TestTimeline(t *testing.T) {
 		},
 	}}})}
 	const name = "site-001.test"
-	r := h.Execute(s.crawl(s.Seeds()[0], "--run", "failing", "--delay", "600ms", "--set", "pages_per_activity=1",
+	// The worker outlives the run, so that it can complete the domain's workflow.
+	h.Start(append([]string{"up"}, s.flags()...)...).Await("Ready.")
+	r := h.Execute(s.crawl(s.Seeds()[0], "--detach", "--run", "failing", "--delay", "600ms", "--set", "pages_per_activity=1",
 		"--set", "graylist=0", "--set", "max_attempts=3")...)
 	require.Zero(t, r.Code, r.Stderr)
+	require.NoError(t, h.client().GetWorkflow(t.Context(), crawl.DomainWorkflowID(name), "").Get(t.Context(), nil))
 
 	bars, result := timeline(t, h.client(), crawl.DomainWorkflowID(name))
 	var asked []string
