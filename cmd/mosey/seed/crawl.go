@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
@@ -116,6 +117,7 @@ func (c *CrawlCmd) Run(ctx context.Context, e *command.Env) (err error) {
 		last, err = c.stop(ctx, m, run)
 	case !c.Detach && last.Status.Ended():
 		endDispatcher(m, run.Name)
+		awaitDomains(m, run.Name)
 	}
 	var detailErr, waitingErr error
 	if err == nil {
@@ -311,6 +313,28 @@ func endDispatcher(c *crawler.Crawler, run string) {
 	}
 	if err != nil && !workflows.NotFound(err) {
 		c.Logger.DebugContext(ctx, "could not await the end of the CrawlWorkflow", "run", run, "error", err)
+	}
+}
+
+// domainsTimeout is longer than the last steps of domain workflows take on a busy machine.
+const domainsTimeout = 3 * time.Second
+
+// awaitDomains waits up to domainsTimeout for the end of the domain workflows that serve an ended
+// run. They have nothing left to do, but would also seem to run without a worker.
+func awaitDomains(c *crawler.Crawler, run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), domainsTimeout)
+	defer cancel()
+	query := fmt.Sprintf("%s = '%s' AND ExecutionStatus = 'Running'", crawl.AttrRun, run)
+	for {
+		n, err := c.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query})
+		if err != nil || n.GetCount() == 0 {
+			return // at worst a later worker completes the workflows
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(endPollInterval):
+		}
 	}
 }
 
