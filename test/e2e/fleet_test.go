@@ -20,8 +20,8 @@ import (
 
 const (
 	fleetDomains = 40
-	// fleetLatency is how long an answer takes: so long that a machine which makes 15 requests a
-	// second uses every limit.
+	// fleetLatency is how long an answer takes: so long that a machine which makes 20 requests a
+	// second has more than twelve in flight.
 	fleetLatency = 600 * time.Millisecond
 	// fleetPatience bounds the wait until a limit holds and is used.
 	fleetPatience = 2 * time.Minute
@@ -151,7 +151,7 @@ func TestFleetLimit(t *testing.T) {
 	require.Contains(t, c.mosey(t, "workers", "--max-fetches", "0"), "no limit")
 	wait.Until(t, func() bool {
 		now := time.Since(epoch)
-		return most(s.Log(), now-2*time.Second, now) > 8 // the last limit
+		return most(s.Log(), now-2*time.Second, now) > 12
 	}, fleetPatience, 200*time.Millisecond)
 }
 
