@@ -119,13 +119,12 @@ func (a *Activities) fetchRobots(
 
 func (a *Activities) newOriginFetch(ctx context.Context, in FetchRobotsInput, facts *crawl.Facts) (*originFetch, error) {
 	kind := cmp.Or(in.Kind, kinds.Robots)
-	address := cmp.Or(in.URL, in.Origin+kind.Traits().Path)
-	u, err := urls.Parse(address)
+	u, err := urls.Spelt{}.Resolve(cmp.Or(in.URL, in.Origin+kind.Traits().Path))
 	if err != nil {
 		return nil, badInput(err)
 	}
 	f := &originFetch{Activities: a, in: in, requestedDomain: u.Domain(), Origin: read.Origin{
-		Store: a.store, Kind: kind, URL: urls.SpeltSeed(address, u), Hops: in.Hops, Name: in.Origin, Domain: in.Domain,
+		Store: a.store, Kind: kind, URL: u, Hops: in.Hops, Name: in.Origin, Domain: in.Domain,
 		Agent: a.agent, AllowMalformed: a.allowMalformed,
 	}}
 	if facts != nil {

@@ -40,7 +40,7 @@ func (s Spelt) resolveAs(ref string, how spelling) (Spelt, error) {
 	return Spelt{u, string(b)}, nil
 }
 
-// SpeltSeed returns u, the URL of a typed seed or another absolute address, in the spelling of raw.
+// SpeltSeed returns the URL u of a typed seed in the seed's spelling.
 func SpeltSeed(raw string, u URL) Spelt {
 	if IsSchemeless(raw) {
 		raw = "https://" + clean(raw)
