@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write db/functions/kinds.sql")
 
 func TestDatabaseFunctions(t *testing.T) {
 	t.Parallel()
-	document.CompareGenerated(t, "../../db/functions/kinds.sql", databaseFunctions(), *update)
+	document.CompareSQL(t, "../../db/functions/kinds.sql", databaseFunctions(), *update)
 }
 
 // databaseFunctions returns the table as functions of the database. Each is one expression that the

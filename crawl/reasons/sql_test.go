@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write db/functions/reasons.sql")
 
 func TestDatabaseFunctions(t *testing.T) {
 	t.Parallel()
-	document.CompareGenerated(t, "../../db/functions/reasons.sql", databaseFunctions(), *update)
+	document.CompareSQL(t, "../../db/functions/reasons.sql", databaseFunctions(), *update)
 }
 
 // reasonsWhere returns the reasons whose rows satisfy matches, sorted.
