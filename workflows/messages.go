@@ -223,10 +223,10 @@ func readMessage[M any](data []byte, into *M) error {
 	if name := unknownField[M](data); name != "" {
 		return fmt.Errorf("unknown field %q", name)
 	}
+	given := slices.Collect(maps.Keys(fields))
 	for f := range reflect.TypeFor[M]().Fields() {
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		isField := func(field string) bool { return strings.EqualFold(field, name) }
-		if option == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(fields)), isField) {
+		if option == "" && !slices.ContainsFunc(given, func(field string) bool { return strings.EqualFold(field, name) }) {
 			return fmt.Errorf("%s is missing", name)
 		}
 	}
