@@ -301,7 +301,11 @@ func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (b
 	if err != nil {
 		return actionEnd, err
 	}
-	_, next, err := b.makeRequest(ctx, f, d, b.reader.Probe(d, u))
+	page := urls.Spelt{URL: u}
+	if d.URL == d.Attempt.LastReachableURL {
+		page.Target = d.Attempt.LastReachableTarget
+	}
+	_, next, err := b.makeRequest(ctx, f, d, b.reader.Probe(d, page))
 	return next, err
 }
 

@@ -124,11 +124,12 @@ func (b *testBundle) requireRetriesLast(t *testing.T, pages, again int) {
 }
 
 // A section that is not for everybody makes the domain rest, and a page that has
-// worked tells that it is well.
+// worked tells that it is well, in the spelling in which it worked.
 func TestProbesWithAPageThatHasWorked(t *testing.T) {
 	t.Parallel()
-	site := web.Site{Pages: 1, Plain: true, Paths: map[string]web.Behaviour{"/": web.Status{Code: 403}}}
-	targets := []string{"/p/1"}
+	worked := "/w%6Frks"
+	site := web.Site{Plain: true, Paths: map[string]web.Behaviour{"/": web.Status{Code: 403}, worked: html("", "A page")}}
+	targets := []string{worked}
 	for n := range 25 {
 		target := fmt.Sprintf("/q/%02d", n)
 		site.Paths[target] = web.Status{Code: 403}
@@ -147,7 +148,7 @@ func TestProbesWithAPageThatHasWorked(t *testing.T) {
 	require.Equal(t, activities.StepFinish, res.Next)
 	asked := b.pages()
 	require.Len(t, asked, 27, "the probe costs no budget")
-	require.Equal(t, "/p/1", asked[21])
+	require.Equal(t, worked, asked[21])
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM page_crawls
 		WHERE prerequisite AND kind = 'page' AND outcome = 'success' AND robots_version IS NOT NULL`), "as an audit will ask")
 	d, err := b.store.Domain(t.Context(), b.site)

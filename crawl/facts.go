@@ -164,10 +164,11 @@ type AttemptFacts struct {
 	// Patterns are the page's patterns, the widest first: see traps.Patterns.
 	Patterns []PatternFacts `json:"patterns,omitempty"`
 	// LastReachableURL is the origin's last page or image with a good response, while its domain needs
-	// a probe; empty means unknown. OriginHasPages is then set for an image whose origin also has
-	// pages, pending or fetched recently.
-	LastReachableURL string `json:"last_reachable_url,omitempty"`
-	OriginHasPages   bool   `json:"origin_has_pages,omitempty"`
+	// a probe; empty means unknown. LastReachableTarget is its Visit.RequestTarget. OriginHasPages is
+	// then set for an image whose origin also has pages, pending or fetched recently.
+	LastReachableURL    string `json:"last_reachable_url,omitempty"`
+	LastReachableTarget string `json:"last_reachable_target,omitempty"`
+	OriginHasPages      bool   `json:"origin_has_pages,omitempty"`
 	// FinalResponse is set if the last request had a final response other than a success.
 	FinalResponse *FinalResponse `json:"final_answer,omitempty"`
 	// DeclaringDomains lists the domains, at most 100, that declare the sitemap: it may list their

@@ -197,20 +197,21 @@ CREATE OR REPLACE FUNCTION origin_probe_facts(p_domain text, p_origin text) RETU
 BEGIN
     RETURN (
         WITH latest AS NOT MATERIALIZED (
-            SELECT x.* FROM (
+            SELECT x.*, p.request_target FROM (
                 SELECT y.url, y.page_id, y.kind, y.outcome, y.status_code, y.error_message, y.completed_at, y.prerequisite
                 FROM page_crawls y WHERE y.domain = p_domain AND y.outcome IS NOT NULL
                 ORDER BY y.completed_at DESC LIMIT 1000
             ) x INNER JOIN pages p ON p.id = x.page_id
             WHERE x.outcome = 'success' AND p.origin = p_origin
         )
-        SELECT jsonb_build_object(
-            'last_reachable_url', (
-                SELECT x.url FROM latest x
+        SELECT coalesce(
+            (
+                SELECT jsonb_build_object('last_reachable_url', x.url, 'last_reachable_target', x.request_target) FROM latest x
                 WHERE (x.kind = ANY (kinds('document')) OR x.kind = ANY (kinds('image'))) AND x.error_message IS NULL
                     AND (x.status_code BETWEEN 200 AND 299 OR x.status_code = 304)
                 ORDER BY x.completed_at DESC LIMIT 1
-            ),
+            ), '{}'
+        ) || jsonb_build_object(
             'origin_has_pages', EXISTS (SELECT 1 FROM latest x WHERE x.kind = ANY (kinds('document')) AND NOT x.prerequisite) OR EXISTS (
                 SELECT 1 FROM run_domains rd CROSS JOIN LATERAL (
                     SELECT y.page_id, y.kind FROM page_crawls y

@@ -128,8 +128,8 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 
 // Probe requests another page of the crawl's origin, to check the health of a rested domain. It
 // costs no budget, and its content is not stored.
-func (r *Reader) Probe(d decide.Decision, u urls.URL) request.Request {
-	one := &reading{Reader: r, d: d, url: u, base: urls.Spelt{URL: u}}
+func (r *Reader) Probe(d decide.Decision, u urls.Spelt) request.Request {
+	one := &reading{Reader: r, d: d, url: u.URL, base: u}
 	return request.Request{
 		URL: one.base, WantBody: wantBody(kinds.Page.Traits(), one.comparedVisit), Read: one.probe,
 		Start: crawl.Start{

@@ -115,7 +115,8 @@ func (r *Reader) read(ctx context.Context, c crawl.AttemptFacts, probing bool) (
 		if err != nil {
 			return nil, fmt.Errorf("stored URL: %w", err)
 		}
-		ruling.LastReachableAllowed = p.rules.Decide(lastReachableURL.RequestTarget()).Allowed
+		lastReachable := urls.Spelt{URL: lastReachableURL, Target: c.LastReachableTarget}
+		ruling.LastReachableAllowed = p.rules.Decide(lastReachable.RequestTarget()).Allowed
 	}
 	if rule, found := p.tdm.Match(u.RequestTarget(), robots.Match); found {
 		ruling.Usage.AddTDM(rule)
