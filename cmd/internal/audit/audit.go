@@ -82,20 +82,20 @@ func (j *judge) breach(ctx context.Context, p report.AuditedPage) (string, error
 	case p.Verdict != crawl.RobotsRules:
 		return fmt.Sprintf("requested though its robots.txt was %s", p.Verdict), nil
 	}
-	r, err := j.readingOf(ctx, p)
-	if err != nil {
-		return "", err
-	}
 	u, err := urls.Parse(p.URL)
 	if err != nil {
 		return "", fmt.Errorf("stored URL: %w", err)
+	}
+	r, err := j.readingOf(ctx, p, u.Host())
+	if err != nil {
+		return "", err
 	}
 	return r.forbids(u.RequestTarget()), nil
 }
 
 // readingOf reads the robots.txt that decided a request, as it was sent. For old requests only the
 // obeyed group is stored.
-func (j *judge) readingOf(ctx context.Context, p report.AuditedPage) (reading, error) {
+func (j *judge) readingOf(ctx context.Context, p report.AuditedPage, host string) (reading, error) {
 	v := version{p.Origin, p.Version}
 	if r, ok := j.readings[v]; ok {
 		return r, nil
@@ -107,9 +107,9 @@ func (j *judge) readingOf(ctx context.Context, p report.AuditedPage) (reading, e
 	if len(j.readings) >= maxCachedReadings {
 		clear(j.readings)
 	}
-	r := parseRobots([]byte(text.Rules), "*")
+	r := parseRobots([]byte(text.Rules), "*", host)
 	if text.Body != nil {
-		r = parseRobots(text.Body, p.Agent)
+		r = parseRobots(text.Body, p.Agent, host)
 	}
 	j.readings[v] = r
 	return r, nil

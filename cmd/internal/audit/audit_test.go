@@ -241,6 +241,7 @@ func TestFaultOfTheMatcherShows(t *testing.T) {
 		"Group":         {"User-agent: x\nAllow: /\n\nUser-agent: Mosey/1\nDisallow: /a\n", "User-agent: *\nAllow: /\n", "/a", "line 5: Disallow: /a"},
 		"Precedence":    {"User-agent: *\nAllow: /a\nDisallow: /a/b\n", "User-agent: *\nAllow: /a\n", "/a/b", "line 3: Disallow: /a/b"},
 		"NothingOfIt":   {"User-agent: *\nDisallow: /a\n", "", "/a", "line 2: Disallow: /a"},
+		"OwnURL":        {"User-agent: *\nDisallow: http://www.a.example/b\n", "", "/b", "line 2: Disallow: http://www.a.example/b"},
 		"NoUTF8AndNULs": {"User-agent: *\nDisallow: /\xff\x00a\nDisallow:\xa0/b\xa0\n", "", "/b", "line 3: Disallow: /b"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,7 +32,11 @@ const (
 	maxLineBytes = 16 << 10
 )
 
-func parseRobots(body []byte, token string) reading {
+// ownURL matches a URL, and captures its host and its path with the query.
+var ownURL = regexp.MustCompile(`(?i)^https?://([^/?:]*)[^/?]*(.*)$`)
+
+// parseRobots parses the file of a host for a product token.
+func parseRobots(body []byte, token, host string) reading {
 	var ownRules, all []rule
 	var agents []string // of the next rule
 	named, inAgents := false, false
@@ -47,7 +52,7 @@ func parseRobots(body []byte, token string) reading {
 			named = named || agent != "" && strings.EqualFold(agent, token)
 		case "allow", "disallow":
 			inAgents = false
-			rules := lineRules(field == "allow", value, i+1)
+			rules := lineRules(field == "allow", value, host, i+1)
 			if slices.ContainsFunc(agents, func(a string) bool { return a != "" && strings.EqualFold(a, token) }) {
 				ownRules = append(ownRules, rules...)
 			}
@@ -188,12 +193,16 @@ func productToken(value string) string {
 
 // lineRules returns the rules of a line. It is compared in one percent-encoded form, as in the RFC.
 // A Disallow is also compared as written, as Google does, and with a "%" outside an escape as the
-// beginning of any escape.
-func lineRules(allow bool, value string, line int) []rule {
+// beginning of any escape. A Disallow may also be a URL of the host, with or without "www.".
+func lineRules(allow bool, value, host string, line int) []rule {
+	text := value
+	if m := ownURL.FindStringSubmatch(value); !allow && m != nil && withoutWWW(m[1]) == withoutWWW(host) {
+		value = m[2]
+	}
 	switch {
-	case value == "":
+	case text == "":
 		return nil
-	case value[0] == '/' || value[0] == '*':
+	case strings.HasPrefix(value, "/") || strings.HasPrefix(value, "*"):
 	case allow:
 		return nil
 	default:
@@ -202,7 +211,7 @@ func lineRules(allow bool, value string, line int) []rule {
 	for strings.Contains(value, "**") {
 		value = strings.ReplaceAll(value, "**", "*")
 	}
-	one := rule{allow: allow, pattern: encode(value, "%25", true), encoded: true, line: line, text: value}
+	one := rule{allow: allow, pattern: encode(value, "%25", true), encoded: true, line: line, text: text}
 	if allow {
 		return []rule{one}
 	}
@@ -211,6 +220,8 @@ func lineRules(allow bool, value string, line int) []rule {
 	open.pattern = encode(value, "%", true)
 	return []rule{one, written, open}
 }
+
+func withoutWWW(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
 
 // encode brings a path or a pattern into its comparison form (§2.2.2): each octet raw if allowed,
 // else as %XX. A "%" outside an escape becomes bare.

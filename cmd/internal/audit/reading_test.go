@@ -47,18 +47,18 @@ func corpus(tb testing.TB) []corpusCase {
 	return cases
 }
 
-// targetOf returns the request target of a URL, and false if the URL is invalid.
-func targetOf(raw string) (string, bool) {
+// targetOf returns the host and the request target of a URL, and false if the URL is invalid.
+func targetOf(raw string) (host, target string, ok bool) {
 	u, err := urls.Parse(raw)
 	if err != nil {
-		return "", false
+		return "", "", false
 	}
-	return u.RequestTarget(), true
+	return u.Host(), u.RequestTarget(), true
 }
 
 // decides reports whether the crawler's own parser allows the target.
-func decides(body []byte, token, target string) bool {
-	return robots.Parse(body).Rules(token).Decide(target).Allowed
+func decides(body []byte, token, host, target string) bool {
+	return robots.Parse(body).On(host).Rules(token).Decide(target).Allowed
 }
 
 // TestReadingAgreesWithTheCrawlers compares two independent parsers on the same files.
@@ -66,13 +66,13 @@ func TestReadingAgreesWithTheCrawlers(t *testing.T) {
 	t.Parallel()
 	judged := 0
 	for _, c := range corpus(t) {
-		target, ok := targetOf(c.URL)
+		host, target, ok := targetOf(c.URL)
 		if !ok {
 			continue
 		}
 		judged++
-		why := parseRobots(c.body(), c.UserAgent).forbids(target)
-		require.Equal(t, decides(c.body(), c.UserAgent, target), why == "", "case %s: %s", c.ID, why)
+		why := parseRobots(c.body(), c.UserAgent, host).forbids(target)
+		require.Equal(t, decides(c.body(), c.UserAgent, host, target), why == "", "case %s: %s", c.ID, why)
 	}
 	require.Greater(t, judged, 600)
 }
@@ -86,13 +86,13 @@ func TestNotLaxerThanGoogle(t *testing.T) {
 		t.Parallel()
 		laxer, forbidden := []string{}, 0
 		for _, c := range corpus(t) {
-			target, ok := targetOf(c.URL)
+			host, target, ok := targetOf(c.URL)
 			// where the port errs itself, the corpus allows; and robots.txt may be had always
 			if !ok || c.Allow || target == "/robots.txt" || grobotstxt.AgentAllowed(string(c.body()), c.UserAgent, "http://a.test"+target) {
 				continue
 			}
 			forbidden++
-			if decides(c.body(), c.UserAgent, target) || parseRobots(c.body(), c.UserAgent).forbids(target) == "" {
+			if decides(c.body(), c.UserAgent, host, target) || parseRobots(c.body(), c.UserAgent, host).forbids(target) == "" {
 				laxer = append(laxer, c.ID)
 			}
 		}
@@ -104,7 +104,7 @@ func TestNotLaxerThanGoogle(t *testing.T) {
 		t.Parallel()
 		paths := []string{"/"}
 		for _, path := range []string{"/a", "/2", "/a2", "/é", "/a%2Fb", "/a%2fb", "/%25", "/%252F", "/a%C3%A9", "/a?2", "/a*", "/a$", "/%F2"} {
-			target, ok := targetOf("http://a.test" + path)
+			_, target, ok := targetOf("http://a.test" + path)
 			require.True(t, ok)
 			paths = append(paths, target)
 		}
@@ -113,7 +113,7 @@ func TestNotLaxerThanGoogle(t *testing.T) {
 				continue // is as long as "*" for us
 			}
 			body := "User-agent: *\nAllow: /a\nDisallow: " + pattern + "\n"
-			crawler, audit := robots.Parse([]byte(body)).Rules("mosey"), parseRobots([]byte(body), "mosey")
+			crawler, audit := robots.Parse([]byte(body)).Rules("mosey"), parseRobots([]byte(body), "mosey", "a.test")
 			for _, path := range paths {
 				allowed := crawler.Decide(path).Allowed
 				// compared here, as so many calls of require are slow
@@ -150,14 +150,15 @@ func FuzzReading(f *testing.F) {
 		}
 	}
 	f.Add([]byte("User-agent: *\nDisallow: /*%\nDisallow: /a%2\nAllow: a\n"), "https://a.test/a%2Fb?é")
+	f.Add([]byte("User-agent: *\nDisallow: HTTP://www.A.test:80/b?\nDisallow: https://b.test\n"), "https://a.test/b?c")
 	f.Add([]byte("\xa0User-agent;*\x00\nDisallow;:\xa0/a\u00a0\n"), "https://a.test/a")
 	f.Fuzz(func(t *testing.T, body []byte, raw string) {
-		target, ok := targetOf(raw)
+		host, target, ok := targetOf(raw)
 		if !ok || len(body) > 4000 {
 			t.Skip("no input: not a target, or too long for the slow reading")
 		}
-		why := parseRobots(body, "mosey").forbids(target)
-		if allowed := decides(body, "mosey", target); allowed != (why == "") {
+		why := parseRobots(body, "mosey", host).forbids(target)
+		if allowed := decides(body, "mosey", host, target); allowed != (why == "") {
 			require.Fail(t, "the readings differ", "%q on %s: %t, %q", body, target, allowed, why)
 		}
 		require.NotContains(t, strings.TrimPrefix(why, "disallowed"), "\n")
