@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,24 @@ func TestTLS(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "hello", string(response.Body))
 	})
+
+	// as a host of a hosting service, which browsers read
+	for name, want := range map[string]bool{"*.example.test": true, "-a.example.test": true, "*.-a.example.test": false, "x-a.example.test": false} {
+		t.Run("HostWithALeadingHyphen/"+name, func(t *testing.T) {
+			t.Parallel()
+			leaf := authority.leaf(t, func(c *x509.Certificate) { c.DNSNames = []string{name} })
+			s := serve(t, authority.over(t, leaf, answer(hello)))
+			request := s.getTLS()
+			request.URL = strings.Replace(request.URL, tlsHost, "-a.example.test", 1)
+			client := newClient(t, authority.trust)
+			for range 2 { // also when the session is resumed
+				_, err := client.Do(t.Context(), request)
+				require.Equal(t, want, err == nil, "%v", err)
+			}
+			_, err := newClient(t).Do(t.Context(), request)
+			requireKind(t, fetch.CauseTLS, err)
+		})
+	}
 
 	t.Run("ResumesSessions", func(t *testing.T) {
 		t.Parallel()
