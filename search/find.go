@@ -154,6 +154,7 @@ func (f *evaluation) collect(ctx context.Context, missing int) error {
 			return err
 		}
 		f.pagesRead, f.hitsSkipped = f.pagesRead+len(pages), f.hitsSkipped+n
+		sortAsTyped(pages, f.q.Text)
 		if len(pages) == 0 { // a site with many good pages
 			batchSize = min(2*batchSize, maxHitsPerSkip)
 		}
@@ -165,6 +166,16 @@ func (f *evaluation) collect(ctx context.Context, missing int) error {
 	}
 	f.answer.Cut = f.answer.Cut || ranking.Approximate
 	return nil
+}
+
+// sortAsTyped sorts pages of equal scores: titles that have the query as it was typed, accents
+// included, go first. The index folds accents.
+func sortAsTyped(pages []report.SearchHit, text string) {
+	text = strings.ToLower(text)
+	place := func(p report.SearchHit) int { return min(0, strings.Index(strings.ToLower(p.Title), text)) }
+	slices.SortStableFunc(pages, func(a, b report.SearchHit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(place(b), place(a)))
+	})
 }
 
 // results returns the requested results. Results without a description get a heading or the words.
