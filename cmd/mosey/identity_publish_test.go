@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"net/textproto"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mosey-web/mosey/cmd/internal/doctor"
 	"github.com/mosey-web/mosey/cmd/mosey/identity"
@@ -119,6 +121,42 @@ func TestWhatIsPublished(t *testing.T) {
 		require.NoFileExists(t, filepath.Join(p.folder, "addresses.json"))
 		require.NoDirExists(t, filepath.Join(p.folder, ".well-known"))
 		p.Refuse([]string{"identity", "init", p.folder, "--purpose", "fun"}, `--purpose "fun": want search, ai-train or archive`)
+	})
+
+	t.Run("PrintsRulesForTheOwnersOfSites", func(t *testing.T) {
+		t.Parallel()
+		p := newPublisher(t)
+		args := []string{
+			"identity", "--contact", "https://crawler.test/it's", "--mail", "you@crawler.test", "--addresses", "192.0.2.7,2001:db8::/64",
+			"--reverse-dns", "crawl.test", "--sign", p.key, "--signature-agent", "https://crawler.test",
+		}
+		var doc identity.AllowDoc
+		p.Decode(&doc, append(args, "--json")...)
+		require.Equal(t, "https://crawler.test/addresses.json", doc.AddressList)
+		require.Equal(t, "https://crawler.test/"+wellKnown, doc.Keys)
+		require.Equal(t, "crawl.test", doc.ReverseDNS)
+		require.Equal(t, `(http.user_agent contains "https://crawler.test/it's" and ip.src in {192.0.2.7/32 2001:db8::/64})`, doc.Cloudflare)
+		var bots []struct {
+			Name      string
+			Action    string
+			Agent     string         `yaml:"user_agent_regex"`
+			Addresses []netip.Prefix `yaml:"remote_addresses"`
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(doc.Anubis), &bots))
+		require.Len(t, bots, 1)
+		require.Equal(t, []string{"mosey", "ALLOW"}, []string{bots[0].Name, bots[0].Action})
+		require.Regexp(t, bots[0].Agent, doc.UserAgent)
+		require.NotRegexp(t, bots[0].Agent, strings.ReplaceAll(doc.UserAgent, ".", "x"))
+		require.Equal(t, doc.Addresses, bots[0].Addresses)
+		text := p.Print(args...)
+		require.Contains(t, text, doc.Anubis)
+		require.Contains(t, text, doc.Cloudflare)
+		require.Contains(t, text, "verification by Web Bot Auth with "+doc.Keys)
+
+		text = p.Print("identity", "--contact", "you@crawler.test")
+		require.Contains(t, text, "unknown: give --addresses, because anybody can send this User-Agent")
+		require.Contains(t, text, `(http.user_agent contains "you@crawler.test")`)
+		p.Refuse([]string{"identity", "--signature-agent", "http://crawler.test"}, "--signature-agent")
 	})
 
 	t.Run("IsNeverOverwrittenUnasked", func(t *testing.T) {

@@ -30,6 +30,7 @@ import (
 
 // Cmd publishes the crawler's identity, and checks it as site owners do.
 type Cmd struct {
+	Allow     allowCmd     `cmd:"" default:"withargs" help:"Print the rules by which the owner of a site behind Anubis or Cloudflare can allow the crawler."`
 	Init      initCmd      `cmd:"" help:"Write the files that site owners look for to a folder for a web server: a page, the list of addresses, the directory of keys."`
 	Check     checkCmd     `cmd:"" help:"Check the published files from outside: the page, its list of addresses, reverse DNS, the directory of keys, the clock."`
 	Serve     serveCmd     `cmd:"" help:"Serve the folder that init wrote, with the right types and headers."`
