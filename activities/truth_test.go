@@ -113,6 +113,8 @@ func TestWhatIsGoneLeavesTheIndex(t *testing.T) {
 		"Overloaded":      {change: answers(503), want: everything},
 		"TooManyRequests": {change: answers(429), want: everything},
 		"NoAnswer":        {change: halfBody, want: everything},
+		"Wall":            {change: answers(403, "Cf-Mitigated", "challenge"), want: everything},
+		"WallThatSays200": {change: anubis.Serve, want: everything},
 		"RobotsMalformed": {robots: robots("<!doctype html><html><body>busy</body></html>"), want: everything},
 		"Unchanged":       {want: everything},
 	} {

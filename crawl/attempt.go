@@ -118,6 +118,14 @@ type Attempt struct {
 	Run  string     `json:"-"`
 }
 
+// RecordWall records that a protection against bots answered in place of the site.
+func (a *Attempt) RecordWall(wall reasons.Reason, evidence string) {
+	a.Skipped, a.Error = wall, wall.Row().Explanation+": "+evidence
+	if a.Outcome == OutcomeSuccess {
+		a.Outcome = OutcomeBlocked4xx
+	}
+}
+
 // unstoredRobotsLifetime is the time before a robots.txt that could not be stored is requested
 // again.
 const unstoredRobotsLifetime = 24 * time.Hour

@@ -11,7 +11,7 @@ const (
 	OutcomeFailed        Outcome = "failed"
 	OutcomeTimeout       Outcome = "timeout"        // an attempt that exceeded a time limit
 	OutcomeBlockedRobots Outcome = "blocked_robots" // disallowed by robots.txt, not requested
-	OutcomeBlocked4xx    Outcome = "blocked_4xx"    // a response from 400 to 499
+	OutcomeBlocked4xx    Outcome = "blocked_4xx"    // a response from 400 to 499, or a wall with a status below 400
 	OutcomeBlocked5xx    Outcome = "blocked_5xx"    // a response from 500 to 599
 	OutcomeSkipped       Outcome = "skipped"        // a fresh page, or a trap: not requested
 )

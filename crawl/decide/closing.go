@@ -59,9 +59,10 @@ func RemoveGonePage(c crawl.AttemptFacts, attempt *crawl.Attempt) {
 	attempt.Page.RemoveFromIndex, attempt.Page.Outdated = true, true
 }
 
-// IsGone reports whether a response is final: the page is gone, or forbidden to us.
+// IsGone reports whether a response is final: the page is gone, or forbidden to us. A wall says
+// nothing about the page.
 func IsGone(attempt crawl.Attempt) bool {
-	return attempt.Outcome == crawl.OutcomeBlocked4xx && freshness.IsFinalStatus(attempt.StatusCode)
+	return attempt.Outcome == crawl.OutcomeBlocked4xx && freshness.IsFinalStatus(attempt.StatusCode) && !attempt.Skipped.Row().IsWall
 }
 
 // ForgetContents deletes all contents of a page whose publisher forbids the run's purpose.

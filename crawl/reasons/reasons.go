@@ -6,47 +6,60 @@ type Reason string
 
 // The reasons. The table has their meanings.
 const (
-	Delay       Reason = "delay"
-	Domain      Reason = "domain delay"
-	CrawlDelay  Reason = "crawl-delay"
-	RetryAfter  Reason = "retry-after"
-	Backoff     Reason = "back-off"
-	Latency     Reason = "latency"
-	Slowdown    Reason = "slowdown"
-	Graylist    Reason = "graylisted"
-	InFlight    Reason = "in flight"
-	IP          Reason = "ip"
-	Subnet      Reason = "subnet"
-	Registered  Reason = "registered"
-	Robots      Reason = "robots.txt unreachable"
-	Window      Reason = "window"
-	Scheduled   Reason = "scheduled"
-	Yields      Reason = "yielded"
-	Deferred    Reason = "deferred"
-	Paused      Reason = "paused"
-	Stopped     Reason = "stopped"
-	Blocked     Reason = "blocked"
-	Listed      Reason = "listed"
-	Budget      Reason = "budget"
-	Fresh       Reason = "fresh"
-	MinRefetch  Reason = "min-refetch"
-	Trap        Reason = "trap"
-	Excluded    Reason = "excluded"
-	Extension   Reason = "extension"
-	Variant     Reason = "variant"
-	Scheme      Reason = "scheme"
-	Ports       Reason = "ports"
-	ImageBudget Reason = "image-budget"
-	ImagesOff   Reason = "images-off"
-	Forgotten   Reason = "forgotten"
-	Stale       Reason = "not pending"
-	Undone      Reason = "undone"
-	NotMade     Reason = "not requested"
-	NoTarget    Reason = "no target"
-	Empty       Reason = "empty"
-	MediaType   Reason = "media type"
-	Malformed   Reason = "malformed"
-	Reserved    Reason = "reserved"
+	Delay          Reason = "delay"
+	Domain         Reason = "domain delay"
+	CrawlDelay     Reason = "crawl-delay"
+	RetryAfter     Reason = "retry-after"
+	Backoff        Reason = "back-off"
+	Latency        Reason = "latency"
+	Slowdown       Reason = "slowdown"
+	Graylist       Reason = "graylisted"
+	InFlight       Reason = "in flight"
+	IP             Reason = "ip"
+	Subnet         Reason = "subnet"
+	Registered     Reason = "registered"
+	Robots         Reason = "robots.txt unreachable"
+	Window         Reason = "window"
+	Scheduled      Reason = "scheduled"
+	Yields         Reason = "yielded"
+	Deferred       Reason = "deferred"
+	Paused         Reason = "paused"
+	Stopped        Reason = "stopped"
+	Blocked        Reason = "blocked"
+	Listed         Reason = "listed"
+	Budget         Reason = "budget"
+	Fresh          Reason = "fresh"
+	MinRefetch     Reason = "min-refetch"
+	Trap           Reason = "trap"
+	Excluded       Reason = "excluded"
+	Extension      Reason = "extension"
+	Variant        Reason = "variant"
+	Scheme         Reason = "scheme"
+	Ports          Reason = "ports"
+	ImageBudget    Reason = "image-budget"
+	ImagesOff      Reason = "images-off"
+	Forgotten      Reason = "forgotten"
+	Stale          Reason = "not pending"
+	Undone         Reason = "undone"
+	NotMade        Reason = "not requested"
+	NoTarget       Reason = "no target"
+	Empty          Reason = "empty"
+	MediaType      Reason = "media type"
+	Malformed      Reason = "malformed"
+	Reserved       Reason = "reserved"
+	NeedsScript    Reason = "needs JavaScript"
+	WallAkamai     Reason = "wall: Akamai"
+	WallAnubis     Reason = "wall: Anubis"
+	WallAWS        Reason = "wall: AWS WAF"
+	WallCaptcha    Reason = "wall: captcha"
+	WallCloudflare Reason = "wall: Cloudflare"
+	WallDataDome   Reason = "wall: DataDome"
+	WallFastly     Reason = "wall: Fastly"
+	WallHUMAN      Reason = "wall: HUMAN"
+	WallImperva    Reason = "wall: Imperva"
+	WallKasada     Reason = "wall: Kasada"
+	WallSucuri     Reason = "wall: Sucuri"
+	WallVercel     Reason = "wall: Vercel"
 )
 
 var table = map[Reason]Row{
@@ -137,4 +150,27 @@ var table = map[Reason]Row{
 	MediaType: {Subject: Response, Explanation: "files of types that Mosey does not read", Remedy: "mosey page URL shows the type"},
 	Malformed: {Subject: Response, Explanation: "files that could not be parsed", Remedy: "mosey page URL shows the error"},
 	Reserved:  {Subject: Response, Explanation: "their publishers forbid the purpose of the run", Remedy: "mosey why URL shows the rule"},
+	NeedsScript: {
+		Subject: Response, Explanation: "they only ask for JavaScript", Remedy: "Mosey runs no scripts; use the site's feeds or API",
+	},
+
+	// Walls: a protection against bots answers in place of the site. See package walls.
+	WallAkamai:     wall("Akamai"),
+	WallAnubis:     wall("Anubis"),
+	WallAWS:        wall("AWS WAF"),
+	WallCloudflare: wall("Cloudflare"),
+	WallDataDome:   wall("DataDome"),
+	WallFastly:     wall("Fastly"),
+	WallHUMAN:      wall("HUMAN"),
+	WallImperva:    wall("Imperva"),
+	WallKasada:     wall("Kasada"),
+	WallSucuri:     wall("Sucuri"),
+	WallVercel:     wall("Vercel"),
+	WallCaptcha:    {Subject: Response, IsWall: true, Explanation: "the site asks for a captcha", Remedy: wallRemedy},
+}
+
+const wallRemedy = "mosey identity prints the rules by which its owner can allow you"
+
+func wall(product string) Row {
+	return Row{Subject: Response, IsWall: true, Explanation: product + " answered in place of the site", Remedy: wallRemedy}
 }

@@ -401,7 +401,7 @@ CREATE TABLE page_crawls (
     bytes bigint,
     content_type text,
     ip inet,
-    -- why no request was made, or why a successful one was useless (reasons.Reason)
+    -- why no request was made, or why a response was useless (reasons.Reason)
     skipped text,
     -- why the content counts as unchanged since the last visit
     unchanged_reason text,
@@ -435,7 +435,10 @@ CREATE TABLE page_crawls (
     CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
     CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),
     CONSTRAINT page_crawls_skipped_has_reason CHECK (
-        CASE outcome WHEN 'skipped' THEN skipped IS NOT NULL WHEN 'success' THEN true ELSE skipped IS NULL END
+        CASE
+            WHEN outcome = 'skipped' THEN skipped IS NOT NULL
+            WHEN outcome IN ('success', 'blocked_4xx', 'blocked_5xx') THEN true ELSE skipped IS NULL
+        END
     ),
     CONSTRAINT page_crawls_numbers CHECK (
         depth >= 0 AND redirects >= 0 AND duration_ms >= 0 AND bytes >= 0

@@ -72,7 +72,7 @@ func Summary(p report.Progress, totals report.Totals, took time.Duration) string
 	if images := ImageTotals(totals); images != "" {
 		fmt.Fprintf(&b, "  images: %s\n", images)
 	}
-	for _, line := range unreadReasons(totals) {
+	for _, line := range UnreadReasons(totals) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	if p.Attempts() > totals.Attempts() {
@@ -111,8 +111,8 @@ func WholeRun(t report.Totals) string {
 	return fmt.Sprintf("%s, %s, %s; %s", Count(t.Success, "page"), Count(t.Requests(), "request"), Size(t.Bytes), Tally(t))
 }
 
-// unreadReasons explains pages without a request and responses without content, with remedies.
-func unreadReasons(t report.Totals) []string {
+// UnreadReasons explains pages without a request and responses without content, with remedies.
+func UnreadReasons(t report.Totals) []string {
 	var lines []string
 	for _, rule := range t.SkipRules() {
 		noun, outcome := "page", "skipped"
@@ -315,6 +315,8 @@ func Attempt(c report.Attempt) string {
 	switch {
 	case c.Skipped != "" && c.Outcome == crawl.OutcomeSuccess:
 		return fmt.Sprintf("%s %d, nothing extracted (%s)", word, c.StatusCode, c.Skipped)
+	case c.Skipped.Row().IsWall:
+		return fmt.Sprintf("%s %d (%s)", word, c.StatusCode, c.Skipped)
 	case c.Skipped != "":
 		return "skipped (" + string(c.Skipped) + ")"
 	case c.Outcome == "" && !c.LockedAt.IsZero():

@@ -8,16 +8,18 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/terms"
+	"github.com/mosey-web/mosey/internal/walls"
 )
 
 func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, visit crawl.Visit) error {
 	page, err := r.parse(ctx, at, resp)
-	if err != nil {
+	if err != nil || at.Skipped.Row().IsWall {
 		return err
 	}
 	r.addRefresh(&page, resp)
@@ -32,6 +34,9 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	if at.Login = page.Login && !extract.LoginURL(r.url); at.Login {
 		at.Error = "the server returned a login page instead of the page"
 	}
+	if walls.AsksForScript(page.Text) {
+		recordNoContent(at, reasons.NeedsScript, "the page only asks for JavaScript")
+	}
 	var stored bool
 	if at.Follow, stored = decide.FollowLinks(*r.d.Run, *r.d.Attempt, pageUsage); stored {
 		if at.Links, at.AllSitemaps, err = r.links(ctx, page, pageUsage); err != nil {
@@ -40,7 +45,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 		at.AllLinks = at.Error == "" && !at.Truncated && !at.Login && page.LinksDropped == 0
 	}
 	r.addImages(at, page, pageUsage)
-	if len(resp.Body) > 0 && !at.Login {
+	if len(resp.Body) > 0 && !at.Login && at.Skipped == "" {
 		r.index(at, resp, page, pageUsage)
 	}
 	if page.Text == "" && len(page.Links)+len(page.Feeds)+len(page.Images) == 0 {
@@ -72,7 +77,8 @@ func dropFutureDate(date, now time.Time) time.Time {
 	return date
 }
 
-// parse reads the page. It returns an empty page if the body is empty or not read.
+// parse reads the page, or records a wall. It returns an empty page if the body is empty or not
+// read.
 func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Response) (extract.Page, error) {
 	var page extract.Page
 	if len(resp.Body) == 0 {
@@ -101,6 +107,9 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	}
 	if err != nil {
 		at.Error = err.Error()
+	}
+	if wall, evidence := walls.InPage(text, page.Title, page.Text); wall != "" {
+		at.RecordWall(wall, evidence)
 	}
 	return page, nil
 }

@@ -151,7 +151,7 @@ func (r *reading) readAsPage(ctx context.Context, at *crawl.Attempt, resp *fetch
 	c := *r.d.Attempt
 	c.Kind, r.d.Attempt = kinds.Page, &c
 	visit.Content = crawl.ContentHash{}
-	if err := r.page(ctx, at, resp, visit); err != nil {
+	if err := r.page(ctx, at, resp, visit); err != nil || at.Skipped.Row().IsWall {
 		return err
 	}
 	at.Page.IsPage = true

@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/walls"
 )
 
 func recordFailure(x *Exchange, startedAt time.Time) {
@@ -55,6 +56,9 @@ func recordResponse(x *Exchange) {
 	at.ContentType = crawl.CleanText(resp.ContentType, maxContentTypeBytes)
 	at.Truncated = resp.Truncated
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, crawl.ElapsedMillis(resp.Total), resp.EndedAt
+	if wall, evidence := walls.InHeader(resp.Status, resp.Header); wall != "" {
+		at.RecordWall(wall, evidence)
+	}
 	if !Overloaded(resp.Status) {
 		return
 	}
@@ -88,7 +92,7 @@ func (c *Client) setPace(req Request, x *Exchange) {
 		x.FailureClass = politeness.FailureOrigin
 	}
 	domainFails := x.FailureClass >= politeness.FailureServer
-	isRefused := isRefusal(at.StatusCode) || at.Login
+	isRefused := isRefusal(at.StatusCode) || at.Login || at.Skipped.Row().IsWall
 	response := politeness.Response{
 		Sample: crawl.Sample{
 			Duration: settings.Duration(at.Duration), Refused: isRefused, Error: x.FailureClass != politeness.FailureNone,

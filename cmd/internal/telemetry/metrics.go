@@ -69,8 +69,7 @@ func NewMetrics() *Metrics {
 	m.notRequested = m.counters("mosey_not_requested_total",
 		"Pages closed without a request, by the reason for skipping them; blocked_robots counts forbidden pages.", "reason")
 	m.unreadTotal = m.counters("mosey_unusable_responses_total",
-		"Successful requests whose response had no text, links "+
-			"or images, by kind of page and reason.",
+		"Responses without text, links or images, and walls against bots, by kind of page and reason.",
 		"kind", "reason")
 	m.received = m.counters("mosey_received_bytes_total", "Bytes received from sites, including headers, by kind of page.", "kind")
 	m.phases = m.histograms("mosey_request_phase_seconds", "Duration of each phase of a request: "+
@@ -237,7 +236,7 @@ func (m *Metrics) Attempt(o request.Observation) {
 // unreadReason returns the reason why a response gave no content, or "".
 func unreadReason(at crawl.Attempt) string {
 	switch {
-	case at.Outcome != crawl.OutcomeSuccess:
+	case at.Outcome != crawl.OutcomeSuccess && !at.Skipped.Row().IsWall:
 		return ""
 	case at.Image != nil:
 		return cmp.Or(string(at.Skipped), string(at.Image.Problem))

@@ -155,6 +155,9 @@ func printDomain(w io.Writer, r report.Domain) error {
 	}
 	for _, run := range r.Runs {
 		row("run "+run.Run, "%s: %s", run.Status, explain.Tally(run.Totals))
+		for _, line := range explain.UnreadReasons(run.Totals) {
+			row("", "%s", line)
+		}
 	}
 	for _, c := range r.Recent {
 		row("  "+explain.Stamp(c.CompletedAt), "%s %s %s", explain.Attempt(c), urls.Shorten(c.URL, 80), c.Error)
