@@ -168,14 +168,19 @@ func (f *evaluation) collect(ctx context.Context, missing int) error {
 	return nil
 }
 
-// sortAsTyped sorts pages of equal scores: titles that have the query as it was typed, accents
-// included, go first. The index folds accents.
+// typedTitleFactor multiplies the score of a page whose title has the query as it was typed. The
+// index folds accents, so that the titles of two languages can have the same words.
+const typedTitleFactor = 1.02
+
+// sortAsTyped sorts pages by score, after it has applied typedTitleFactor.
 func sortAsTyped(pages []report.SearchHit, text string) {
 	text = strings.ToLower(text)
-	place := func(p report.SearchHit) int { return min(0, strings.Index(strings.ToLower(p.Title), text)) }
-	slices.SortStableFunc(pages, func(a, b report.SearchHit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(place(b), place(a)))
-	})
+	for i, p := range pages {
+		if strings.Contains(strings.ToLower(p.Title), text) {
+			pages[i].Score *= typedTitleFactor
+		}
+	}
+	slices.SortStableFunc(pages, func(a, b report.SearchHit) int { return cmp.Compare(b.Score, a.Score) })
 }
 
 // results returns the requested results. Results without a description get a heading or the words.

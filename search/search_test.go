@@ -204,6 +204,19 @@ func TestSearchOrder(t *testing.T) {
 	require.Equal(t, "description.example/", l.urls(t, search.Query{Text: "politeness"})[0], "a page that is worth more")
 }
 
+// The titles of two languages can differ by an accent alone.
+func TestSearchTitleAsTyped(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.add(
+		t,
+		page{url: "https://es.example/", language: "es", title: "Cómo migrar", text: "Un servidor con cuidado."},
+		page{url: "https://pt.example/", language: "pt", title: "Como migrar", text: "Um servidor com cuidado."},
+	)
+	require.Equal(t, []string{"es.example/", "pt.example/"}, l.urls(t, search.Query{Text: "cómo migrar"}))
+	require.Equal(t, []string{"pt.example/", "es.example/"}, l.urls(t, search.Query{Text: "Como Migrar"}))
+}
+
 func TestSearchLeavesOut(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
