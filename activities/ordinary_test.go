@@ -123,8 +123,8 @@ func (b *testBundle) requireRetriesLast(t *testing.T, pages, again int) {
 	require.Len(t, distinct, pages, "%d requests are for all pages", pages+again)
 }
 
-// A section that is not for everybody makes the domain rest, and a page that has
-// worked tells that it is well, in the spelling in which it worked.
+// A private section makes the domain rest. The probe requests a page that has worked, as it was
+// spelt then.
 func TestProbesWithAPageThatHasWorked(t *testing.T) {
 	t.Parallel()
 	worked := "/w%6Frks"

@@ -25,7 +25,7 @@ type Row struct {
 	StateKnown bool
 	// Unwanted is set for a page that its run excludes: its former links are not followed.
 	Unwanted bool
-	// IsWall is set if a protection against bots answered in place of the site. It counts as a refusal.
+	// IsWall is set if a protection against bots answered in place of the site: a refusal.
 	IsWall bool
 	// RetryEvents lists the events that decide a skipped page again.
 	RetryEvents []Event

@@ -43,8 +43,8 @@ var cookieSigns = []struct {
 	{reasons.WallAnubis, "techaro.lol-anubis"}, // by a challenge or a refusal
 }
 
-// sourceSigns are texts in the source of a page. In the visible text they prove nothing: the page may
-// be about the product.
+// sourceSigns are texts in the source of a page. In the visible text they prove nothing, because
+// the page may be about the product.
 var sourceSigns = []struct {
 	wall reasons.Reason
 	text string
@@ -73,8 +73,8 @@ const (
 	maxNoticeText = 400
 )
 
-// InHeader returns the wall that a response proves to be by its header, and the evidence. It returns
-// an empty reason for other responses.
+// InHeader returns the wall that a response is by its header, and the evidence. It returns an empty
+// reason for other responses.
 func InHeader(status int, header http.Header) (wall reasons.Reason, evidence string) {
 	for _, s := range headerSigns {
 		value := strings.ToLower(header.Get(s.name))
@@ -92,8 +92,8 @@ func InHeader(status int, header http.Header) (wall reasons.Reason, evidence str
 	return "", ""
 }
 
-// InPage returns the wall that a page proves to be, and the evidence. It returns an empty reason for
-// other pages. text is its visible text without the title.
+// InPage returns the wall that a page is, and the evidence. It returns an empty reason for other
+// pages. text is the visible text without the title.
 func InPage(source []byte, title, text string) (wall reasons.Reason, evidence string) {
 	if len(text) > maxWallText {
 		return "", ""

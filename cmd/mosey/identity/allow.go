@@ -32,7 +32,8 @@ type AllowDoc struct {
 	ReverseDNS  string         `json:"reverse_dns,omitempty"`
 	// Keys is the URL of the keys that verify signed requests (Web Bot Auth).
 	Keys string `json:"keys,omitempty"`
-	// Anubis is an entry of the list "bots" of a policy, and Cloudflare the expression of a custom rule.
+	// Anubis is an entry of the list "bots" of a policy, and Cloudflare the expression of a custom
+	// rule.
 	Anubis     string `json:"anubis"`
 	Cloudflare string `json:"cloudflare"`
 }
@@ -63,8 +64,8 @@ func (c *allowCmd) Run(e *command.Env) error {
 	return doc.print(e.Stdout)
 }
 
-// addRules adds the rules, which match the contact in the User-Agent: others may use the same product
-// token.
+// addRules adds the rules, which match the contact in the User-Agent: others may use the same
+// product token.
 func (d *AllowDoc) addRules(contact string) {
 	part := d.Token + "/"
 	if contact != "" && strings.Contains(d.UserAgent, contact) {
