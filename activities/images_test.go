@@ -307,6 +307,31 @@ func TestImagesAgain(t *testing.T) {
 		require.Equal(t, 2, b.asked("/a.png"), "it is there")
 	})
 
+	t.Run("ItsBytesAreNotStoredIfItMayOnlyBeReferred", func(t *testing.T) {
+		t.Parallel()
+		images, err := imagestore.Open(t.Context(), t.TempDir())
+		require.NoError(t, err)
+		picture := headed{pngOf(t, 200, 150, 1), map[string]string{"Content-Signal": "search=yes, use=reference"}}
+		set := imageSettings(settings.ImagesStore)
+		set.Thumbnails = new(true)
+		b := setup(t, options{settings: set, images: images, sites: []web.Site{
+			imagesOf(`one <img src="/a.png">`, map[string]web.Behaviour{"/a.png": picture}),
+		}})
+		b.seed(t, "/")
+		b.allowAll(t, b.page("/"))
+		b.crawlAll(t, 10)
+		row := b.imageRows(t)["/a.png"]
+		require.True(t, *row.Success)
+		require.Zero(t, row.StoredAt)
+		_, _, err = images.Get(t.Context(), row.SHA256)
+		require.ErrorIs(t, err, crawl.ErrNotFound)
+		require.Equal(t, "storing copies is forbidden by use=reference (the header Content-Signal)", b.report(t, "/a.png").Crawls[0].Error)
+		next := b.inRun(t, "again", set)
+		next.seed(t, "/")
+		next.crawlAll(t, 10)
+		require.Equal(t, 1, b.asked("/a.png"), "it lacks nothing")
+	})
+
 	t.Run("AnImageThatAPageHasNoMoreIsGoneFromIt", func(t *testing.T) {
 		t.Parallel()
 		turn := func(body string) func(*web.Visit) { return func(v *web.Visit) { htmlOf(body).Serve(v) } }

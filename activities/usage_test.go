@@ -82,6 +82,9 @@ func TestUsage(t *testing.T) {
 		"TDMForbidsTraining":     {purpose: settings.PurposeAITrain, page: page{header: []string{"tdm-reservation", "1"}}, forbidden: "a TDM reservation", usage: `{"tdm_reserved": "the header tdm-reservation"}`},
 		"NoarchiveForbidsCopies": {purpose: settings.PurposeArchive, page: page{head: `<meta name=mosey content=noarchive>`}, forbidden: "noarchive", usage: `{"noarchive": "meta mosey"}`},
 		"ContentSignalOfAPage":   {page: page{header: []string{"Content-Signal", "search=no"}}, forbidden: "search=no", usage: `{"content_signals": {"search": {"answer": "no", "by": "the header Content-Signal"}}}`},
+		"UseOfNothing":           {page: page{header: []string{"Content-Signal", "search=yes,use=immediate"}}, forbidden: "use=immediate", usage: `{"content_signals": {"search": {"answer": "yes", "by": "the header Content-Signal"}, "use": {"answer": "immediate", "by": "the header Content-Signal"}}}`},
+		"UseByReference":         {page: page{header: []string{"Content-Signal", "use=reference"}}, followed: true, usage: `{"content_signals": {"use": {"answer": "reference", "by": "the header Content-Signal"}}}`},
+		"UseForbidsArchives":     {purpose: settings.PurposeArchive, page: page{header: []string{"Content-Signal", "use=reference, use=full"}}, forbidden: "use=reference", usage: `{"content_signals": {"use": {"answer": "reference", "by": "the header Content-Signal"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -398,6 +401,8 @@ func TestUsageOfASkippedPage(t *testing.T) {
 	b.allowAll(t, b.page("/"))
 	b.follow(t)
 	require.Equal(t, []string{"/", "/linked"}, b.pages(), "a search may follow its links")
+	_, err := b.store.StopRun(t.Context(), b.run.ID, "over") // a crawler has one purpose at a time
+	require.NoError(t, err)
 	stored, err := b.store.EnsureRun(t.Context(), "archive", "test", settings.Settings{Purpose: new(settings.PurposeArchive)})
 	require.NoError(t, err)
 	b.run = stored

@@ -44,7 +44,9 @@ func (s *Store) changeRun(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.Cra
 		return row, err
 	}
 	if c.Action == crawl.ChangeResume && row.Status != dbsqlc.RunStatusPaused {
-		err = q.RunStart(ctx, row.ID)
+		if err = checkPurpose(ctx, q, row); err == nil {
+			err = q.RunStart(ctx, row.ID)
+		}
 	} else {
 		reason := ""
 		if status != crawl.RunRunning {
@@ -81,6 +83,9 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 	if err != nil {
 		return row, err
 	}
+	if err := checkPurpose(ctx, q, row); err != nil {
+		return row, err
+	}
 	if old == nil {
 		c.Action = crawl.ChangeCreate
 	}
@@ -96,6 +101,17 @@ func (s *Store) upsertRun(ctx context.Context, q *dbsqlc.Queries, name string, c
 		return row, nil
 	}
 	return row, s.applyChanges(ctx, q, row, old)
+}
+
+// checkPurpose returns an error if another run that is not over has another purpose. Sites treat a
+// crawler with several purposes by its strictest.
+func checkPurpose(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun) error {
+	other, err := orZero(q.RunOfOtherPurpose(ctx, row.ID))
+	if err != nil || other.Name == "" {
+		return err
+	}
+	return crawl.NewStateError("run %s has the purpose %s, and run %s the purpose %s: one User-Agent has one purpose; "+
+		"stop a run (mosey stop run:%s), or use another database with another --user-agent", row.Name, other.Own, other.Name, other.Purpose, other.Name)
 }
 
 // applyChanges decides again about crawled or skipped pages if the new settings want more.

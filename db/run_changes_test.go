@@ -60,6 +60,41 @@ func TestChangeRun(t *testing.T) {
 		require.Equal(t, crawl.RunRunning, b.change(t, crawl.RunChange{Action: crawl.ChangeResume}).Status)
 	})
 
+	t.Run("KeepsOnePurpose", func(t *testing.T) {
+		t.Parallel()
+		b := setupRun(t, "search", settings.Settings{})
+		training := settings.Settings{Purpose: new(settings.PurposeAITrain)}
+		refused := func(err error) {
+			t.Helper()
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+			require.ErrorContains(t, err, "run training has the purpose ai-train, and run search the purpose search: one User-Agent has one purpose")
+			require.ErrorContains(t, err, "mosey stop run:search")
+		}
+		_, err := b.EnsureRun(t.Context(), "training", "test", training)
+		refused(err)
+		_, err = b.Run(t.Context(), "training")
+		require.ErrorIs(t, err, crawl.ErrNotFound, "it was not made")
+		b.change(t, crawl.RunChange{Action: crawl.ChangePause})
+		_, err = b.EnsureRun(t.Context(), "training", "test", training)
+		refused(err)
+
+		b.change(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: training})
+		b.ensureRun(t, "training", training)
+		_, err = b.ChangeRun(t.Context(), "training", crawl.RunChange{
+			Action: crawl.ChangeSet, SetBy: "somebody", Settings: settings.Settings{Purpose: new(settings.PurposeSearch)},
+		})
+		require.ErrorContains(t, err, "run training has the purpose search, and run search the purpose ai-train")
+
+		b.change(t, crawl.RunChange{Action: crawl.ChangeStop})
+		b.change(t, crawl.RunChange{Action: crawl.ChangeSet, Settings: settings.Settings{MaxDepth: new(1)}})
+		_, err = b.ChangeRun(t.Context(), "training", crawl.RunChange{
+			Action: crawl.ChangeSet, SetBy: "somebody", Settings: settings.Settings{Purpose: new(settings.PurposeSearch)},
+		})
+		require.NoError(t, err, "the other run is over")
+		_, err = b.ChangeRun(t.Context(), "search", crawl.RunChange{Action: crawl.ChangeResume, SetBy: "somebody"})
+		require.ErrorContains(t, err, "run search has the purpose ai-train, and run training the purpose search")
+	})
+
 	t.Run("KeepsWhoHasDoneWhat", func(t *testing.T) {
 		t.Parallel()
 		b := setupRun(t, "kept", settings.Settings{MaxDepth: new(3)})

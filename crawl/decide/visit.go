@@ -3,6 +3,7 @@ package decide
 import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/usage"
 )
 
 // LastVisit returns the last visit of a page as far as it counts for a run. Only its time counts
@@ -24,7 +25,9 @@ func lacksImages(run crawl.RunFacts, c crawl.AttemptFacts) bool {
 	case c.Kind.Document():
 		return !c.ImagesRecorded
 	case c.Kind.Image() && c.Image != nil:
-		return *set.Images == settings.ImagesStore && !c.Image.Stored || *set.Thumbnails && !c.Image.Thumbnail
+		statement, _ := StoredUsage(c)
+		mayCopy, _ := usage.AllowsCopies(statement)
+		return *set.Images == settings.ImagesStore && !c.Image.Stored && mayCopy || *set.Thumbnails && !c.Image.Thumbnail
 	}
 	return false
 }

@@ -29,14 +29,16 @@
 //	tdm-reservation: 1        -          forbidden  -
 //	Content-Signal ai-train   -          no         -
 //	Content-Signal search     no         -          -
+//	Content-Signal use        immediate  immediate  immediate
+//	Content-Signal use        -          reference  reference
 //	Content-Usage train-ai    -          n          -
 //	Content-Usage search      n          -          -
 //	noarchive                 -          -          forbidden
 //
 // The other signals forbid no purpose. A page with noindex, or a past unavailable_after, may be
 // recorded but belongs in no index: see [Indexable]. For nofollow see [FollowLinks], and for
-// noimageai and noimageindex see [AllowsImages]. Users of the data find nosnippet and
-// Content-Signal ai-input stored.
+// noimageai and noimageindex see [AllowsImages], and for the bytes of images [AllowsCopies]. Users
+// of the data find nosnippet and Content-Signal ai-input stored.
 //
 // Everything is bounded, and nothing fails: an unreadable signal is ignored.
 package usage

@@ -21,6 +21,7 @@ func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 	case settings.PurposeSearch:
 		return checkObjections(purpose,
 			objection{"search=no", p.ContentSignals.Search.refusal()},
+			p.ContentSignals.Use.below(Reference),
 			objection{"noindex", p.NoIndex},
 			objection{"noimageindex", p.NoImageIndex},
 		)
@@ -31,11 +32,18 @@ func AllowsImages(purpose settings.Purpose, p Usage) (bool, string) {
 			objection{"noimageai", p.NoImageAI},
 			objection{"a TDM reservation", p.TDMReserved},
 			objection{"ai-train=no", p.ContentSignals.AITrain.refusal()},
+			p.ContentSignals.Use.below(Full),
 		)
 	case settings.PurposeArchive:
-		return checkObjections(purpose, objection{"noarchive", p.NoArchive})
+		return checkObjections(purpose, objection{"noarchive", p.NoArchive}, p.ContentSignals.Use.below(Full))
 	}
 	return false, fmt.Sprintf("unknown purpose %q", purpose)
+}
+
+// AllowsCopies reports whether copies of an image may be stored, and if not the reason. Its
+// fingerprints and its thumbnail are no copies.
+func AllowsCopies(p Usage) (bool, string) {
+	return checkObjections("storing copies", p.ContentSignals.Use.below(Full))
 }
 
 // Indexable reports whether a page may be in an index at a time, and if not why.

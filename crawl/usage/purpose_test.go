@@ -25,6 +25,7 @@ func TestAllows(t *testing.T) {
 		{"X-Robots-Tag", "mosey: noai", settings.PurposeAITrain, "ai-train is forbidden by noai (X-Robots-Tag to mosey)"},
 		{"Tdm-Reservation", "1", settings.PurposeAITrain, "ai-train is forbidden by a TDM reservation (the header tdm-reservation)"},
 		{"Content-Signal", "ai-train=no", settings.PurposeAITrain, "ai-train is forbidden by ai-train=no (the header Content-Signal)"},
+		{"Content-Signal", "use=full", "", ""},
 		{"Content-Signal", "search=no", settings.PurposeSearch, "search is forbidden by search=no (the header Content-Signal)"},
 		{"X-Robots-Tag", "noarchive", settings.PurposeArchive, "archive is forbidden by noarchive (X-Robots-Tag)"},
 		{"X-Robots-Tag", "none, nosnippet, noimageindex, noimageai, unavailable_after: 2000-01-01", "", ""},

@@ -13,13 +13,16 @@ import (
 )
 
 // ContentSignals holds the preferences of contentsignals.org and of the IETF's working group
-// AIPREF, which cover the same three uses.
+// AIPREF, which cover the same uses, except Use.
 type ContentSignals struct {
 	// Search covers building a search index and showing links and short extracts. AIInput covers the
 	// page as input of a model, as in answers to questions. AITrain covers training models.
 	Search  Signal `json:"search,omitzero"`
 	AIInput Signal `json:"ai_input,omitzero"`
 	AITrain Signal `json:"ai_train,omitzero"`
+	// Use is the most that may be kept and shown of the page: Immediate, Reference or Full
+	// (Cloudflare, "Managed robots.txt", June 2026).
+	Use Signal `json:"use,omitzero"`
 }
 
 // Signal is one preference; its zero value neither grants nor restricts.
@@ -31,27 +34,36 @@ type Signal struct {
 // Preference is the value of a content signal.
 type Preference string
 
-// The preferences. "no" has precedence over "yes".
+// The preferences.
 const (
 	Unset Preference = ""
 	Yes   Preference = "yes"
 	No    Preference = "no"
+
+	Immediate Preference = "immediate" // keep nothing
+	Reference Preference = "reference" // index the page, show an excerpt, and link to it
+	Full      Preference = "full"      // keep and show it all
 )
 
-// add reads a list such as "search=yes, ai-train=no". Unknown signals and values are ignored.
+// strictness lists the preferences, the strictest last. It has precedence.
+var strictness = []Preference{Unset, Yes, No, Full, Reference, Immediate}
+
+// add reads a list such as "search=yes, ai-train=no, use=reference". Unknown signals and values are
+// ignored.
 func (c *ContentSignals) add(list string, by Source) {
 	for field := range strings.SplitSeq(truncateList(list), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(field), "=")
 		signal := Signal{Preference: Preference(strings.TrimSpace(value)), Source: by}
-		if signal.Preference != Yes && signal.Preference != No {
-			continue
-		}
-		switch strings.TrimSpace(name) {
-		case "search":
+		name, isLevel := strings.TrimSpace(name), slices.Index(strictness, signal.Preference) >= slices.Index(strictness, Full)
+		switch {
+		case name == "use" && isLevel:
+			c.Use.merge(signal)
+		case signal.Preference != Yes && signal.Preference != No:
+		case name == "search":
 			c.Search.merge(signal)
-		case "ai-input":
+		case name == "ai-input":
 			c.AIInput.merge(signal)
-		case "ai-train":
+		case name == "ai-train":
 			c.AITrain.merge(signal)
 		}
 	}
@@ -99,7 +111,7 @@ func (c *ContentSignals) addUsage(list string, by Source) {
 }
 
 func (s *Signal) merge(other Signal) {
-	if s.Preference == Unset || s.Preference == Yes && other.Preference == No {
+	if slices.Index(strictness, other.Preference) > slices.Index(strictness, s.Preference) {
 		*s = other
 	}
 }
@@ -109,6 +121,14 @@ func (s *Signal) refusal() Source {
 		return ""
 	}
 	return s.Source
+}
+
+// below returns an objection if the use is limited to less than a level.
+func (s *Signal) below(level Preference) objection {
+	if slices.Index(strictness, s.Preference) <= slices.Index(strictness, level) {
+		return objection{}
+	}
+	return objection{"use=" + string(s.Preference), s.Source}
 }
 
 // directives reads one list of directives, such as "noarchive, nofollow" or "otherbot: noindex,

@@ -119,6 +119,7 @@ func (p *Usage) AddStored(last Usage, header bool) {
 		{&p.ContentSignals.Search, &last.ContentSignals.Search},
 		{&p.ContentSignals.AIInput, &last.ContentSignals.AIInput},
 		{&p.ContentSignals.AITrain, &last.ContentSignals.AITrain},
+		{&p.ContentSignals.Use, &last.ContentSignals.Use},
 	} {
 		if isStored(f.from.Source) {
 			f.to.merge(*f.from)

@@ -991,6 +991,26 @@ func (q *Queries) RunNoFollow(ctx context.Context, arg RunNoFollowParams) ([]str
 	return items, nil
 }
 
+const runOfOtherPurpose = `-- name: RunOfOtherPurpose :one
+SELECT o.name, (o.settings ->> 'purpose')::text AS purpose, (r.settings ->> 'purpose')::text AS own
+FROM crawl_runs AS r INNER JOIN crawl_runs AS o ON o.settings ->> 'purpose' <> r.settings ->> 'purpose'
+WHERE r.id = $1 AND o.status IN ('running', 'paused') ORDER BY o.id LIMIT 1
+`
+
+type RunOfOtherPurposeRow struct {
+	Name    string
+	Purpose string
+	Own     string
+}
+
+// Returns a run that is not over and has another purpose than a run.
+func (q *Queries) RunOfOtherPurpose(ctx context.Context, id int64) (RunOfOtherPurposeRow, error) {
+	row := q.db.QueryRow(ctx, runOfOtherPurpose, id)
+	var i RunOfOtherPurposeRow
+	err := row.Scan(&i.Name, &i.Purpose, &i.Own)
+	return i, err
+}
+
 const runRate = `-- name: RunRate :one
 SELECT
     count(*)::bigint AS requests,

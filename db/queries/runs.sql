@@ -19,6 +19,12 @@ ON CONFLICT (name) DO UPDATE SET
     updated_at = now()
 RETURNING *;
 
+-- Returns a run that is not over and has another purpose than a run.
+-- name: RunOfOtherPurpose :one
+SELECT o.name, (o.settings ->> 'purpose')::text AS purpose, (r.settings ->> 'purpose')::text AS own
+FROM crawl_runs AS r INNER JOIN crawl_runs AS o ON o.settings ->> 'purpose' <> r.settings ->> 'purpose'
+WHERE r.id = @id AND o.status IN ('running', 'paused') ORDER BY o.id LIMIT 1;
+
 -- Returns the settings of a run, locked until they are changed.
 -- name: RunSettings :one
 SELECT settings FROM crawl_runs WHERE name = @name FOR NO KEY UPDATE;

@@ -121,6 +121,9 @@ func explainUsage(w *Why, r report.Page) {
 			w.addf("%s", reason)
 		}
 	}
+	if allowed, reason := usage.AllowsCopies(p); !allowed {
+		w.addf("%s", reason)
+	}
 	if indexable, reason := usage.Indexable(p, time.Now()); !indexable {
 		w.addf("%s", reason)
 	}

@@ -100,6 +100,7 @@ func pageColumns() []column[page] {
 		signal("signal_search", "`yes` or `no`: `Content-Signal` for search", func(c *usage.ContentSignals) usage.Signal { return c.Search }),
 		signal("signal_ai_input", "`Content-Signal` for the input of models", func(c *usage.ContentSignals) usage.Signal { return c.AIInput }),
 		signal("signal_ai_train", "`Content-Signal` for the training of models", func(c *usage.ContentSignals) usage.Signal { return c.AITrain }),
+		signal("signal_use", "`immediate`, `reference` or `full`: `Content-Signal` for what may be kept", func(c *usage.ContentSignals) usage.Signal { return c.Use }),
 		flag("duplicate", "whether another page had the same content at the last visit", func(p *page) bool { return p.Duplicate }),
 		lowCardinality(maybeText("trap", "reason why the page is classified as a trap", func(p *page) string { return p.Trap })),
 		maybeText("content_hash", "fingerprint of the content, in hexadecimal", func(p *page) string { return hex.EncodeToString(p.Content) }),

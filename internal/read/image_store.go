@@ -12,6 +12,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/settings"
+	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/picture"
 )
@@ -44,6 +45,9 @@ var errNoImageStore = errors.New("the run stores images, but this worker has no 
 func (r *reading) storeImage(ctx context.Context, at *crawl.Attempt, resp *fetch.Response, read picture.Result) error {
 	set := r.d.Run.Settings
 	storesBytes := *set.Images == settings.ImagesStore
+	if allowed, reason := usage.AllowsCopies(r.declaredUsage(resp)); storesBytes && !allowed {
+		storesBytes, at.Error = false, reason
+	}
 	if !storesBytes && len(read.Thumbnail) == 0 {
 		return nil
 	}
