@@ -63,6 +63,17 @@ func TestWallsAreRefusals(t *testing.T) {
 	}
 }
 
+// A wall in place of robots.txt is named, and nothing is allowed.
+func TestAWallInPlaceOfRobots(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{sites: serving(map[string]web.Behaviour{"/robots.txt": anubis, "/": page{body: lighthouse}})})
+	b.seed(t, "/")
+	b.follow(t)
+	require.Empty(t, b.pages())
+	require.Contains(t, b.robots(t).Reason, "(wall: Anubis): nothing is allowed")
+	require.Equal(t, 1, b.count(t, "SELECT count(*) FROM page_crawls WHERE kind = 'robots' AND outcome = 'blocked_4xx' AND skipped = 'wall: Anubis'"))
+}
+
 // A wall in place of a sitemap says nothing about the sitemap.
 func TestAWallInPlaceOfASitemap(t *testing.T) {
 	t.Parallel()

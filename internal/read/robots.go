@@ -20,6 +20,7 @@ import (
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/robots"
+	"github.com/mosey-web/mosey/internal/walls"
 )
 
 const (
@@ -162,7 +163,14 @@ func (o Origin) rules(x *request.Exchange) OriginResult {
 		Body: bytes.Clone(resp.Body), // the response's buffer is reused
 	}
 	delay, ok := malformedDelay, true
-	switch malformed, reason := file.Malformed(); {
+	malformed, reason := file.Malformed()
+	if malformed {
+		if wall, evidence := walls.InPage(resp.Body, "", ""); wall != "" {
+			x.Attempt.RecordWall(wall, evidence)
+			reason += " (" + string(wall) + ")"
+		}
+	}
+	switch {
 	case malformed && o.AllowMalformed:
 		r.Verdict, r.Reason = crawl.RobotsAllowAll, "is "+reason+": everything is allowed, by --malformed-robots"
 	case malformed:
