@@ -83,6 +83,8 @@ func runCases(changing changes) {
 		c.ok(c.q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: "run-3", Settings: set, Changes: set}))
 		c.ok(c.q.RunUpsert(ctx, dbsqlc.RunUpsertParams{Name: "run-1", Settings: set, Changes: set}))
 		c.ok(c.q.RunSettings(ctx, "run-3"))
+		c.exec(`UPDATE crawl_runs SET settings = settings || jsonb_build_object('purpose', CASE id WHEN $1 THEN 'archive' ELSE 'search' END)`, runSmall)
+		c.ok(c.q.RunOfOtherPurpose(ctx, runSmall))
 		c.ok(c.q.RunLock(ctx, "run-3"))
 		c.ok(c.q.RunDecisionExists(ctx, dbsqlc.RunDecisionExistsParams{RunID: runSmall, Decision: "d20"}))
 		c.done(c.q.RunChangeAdd(ctx, dbsqlc.RunChangeAddParams{RunID: runSmall, Kind: "pause", SetBy: "test", Decision: "x"}))
