@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,20 @@ func TestSearch(t *testing.T) {
 	r.Refuse([]string{"search", "a", "--since=-5d"}, `--since "-5d"`)
 	r.Refuse([]string{"search", "a", "--lang", "no such tag"}, `language "no such tag": want a tag such as "en"`)
 	r.Refuse([]string{"search", "a", "--domain", "not a domain"}, "not a domain")
+}
+
+// The web page counts the results that it shows, not also those that it leaves out.
+func TestSearchCountsItsResults(t *testing.T) {
+	t.Parallel()
+	r := newRows(t, settings.Settings{}, aPage, aOrigin+"/b", aOrigin+"/c").allowed()
+	for _, title := range []string{"Lamps", "Stairs", "Weather"} {
+		r.fetched(found(title, title+" of a lighthouse"))
+		r.exec("UPDATE politeness_slots SET free_at = 'epoch'")
+	}
+	dbtest.WriteKeywords(t, r.store)
+	status, body := serveRows(t, r.commandHarness).get("/search?q=lighthouse")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "Results 1 to 2 of 2, in ")
 }
 
 // What is said of a query that finds nothing is true.

@@ -52,9 +52,14 @@ func (s *Server) search(r *http.Request) (view, error) {
 	case n == 0:
 		v.Sentence = "No more results."
 	default:
-		v.Sentence = fmt.Sprintf("Results %d to %d of about %s, in %s.", v.Offset+1, v.Offset+n, number(int64(max(v.Found, v.Offset+n))), took)
-		if n == search.LimitDefault && v.Offset+n <= search.OffsetMax {
-			v.Next = v.Offset + n
+		end := v.Offset + n
+		all := number(int64(end)) // similar pages, and others of the same domain, are not shown
+		if n == search.LimitDefault {
+			all = "about " + number(int64(max(v.Found, end)))
+		}
+		v.Sentence = fmt.Sprintf("Results %d to %d of %s, in %s.", v.Offset+1, end, all, took)
+		if n == search.LimitDefault && end <= search.OffsetMax {
+			v.Next = end
 		}
 	}
 	return v, nil
