@@ -136,7 +136,7 @@ func (f *evaluation) collect(ctx context.Context, missing int) error {
 		return err
 	}
 	f.answer.Found += ranking.Found
-	batchSize := pagesPerRead
+	batchSize, lowest := pagesPerRead, math.Inf(1)
 	for !f.hasEnough() {
 		if f.pagesRead >= maxPagesRead || f.hitsSkipped >= maxHitsSkipped {
 			f.answer.Cut = true
@@ -154,8 +154,10 @@ func (f *evaluation) collect(ctx context.Context, missing int) error {
 			return err
 		}
 		f.pagesRead, f.hitsSkipped = f.pagesRead+len(pages), f.hitsSkipped+n
-		sortAsTyped(pages, f.q.Text)
-		if len(pages) == 0 { // a site with many good pages
+		sortAsTyped(pages, f.q.Text, lowest)
+		if len(pages) > 0 {
+			lowest = pages[len(pages)-1].Score
+		} else { // a site with many good pages
 			batchSize = min(2*batchSize, maxHitsPerSkip)
 		}
 		for _, p := range pages {
@@ -172,12 +174,12 @@ func (f *evaluation) collect(ctx context.Context, missing int) error {
 // index folds accents, so that the titles of two languages can have the same words.
 const typedTitleFactor = 1.02
 
-// sortAsTyped sorts pages by score, after it has applied typedTitleFactor.
-func sortAsTyped(pages []report.SearchHit, text string) {
+// sortAsTyped sorts pages by score, after it has applied typedTitleFactor up to a maximum.
+func sortAsTyped(pages []report.SearchHit, text string, maximum float64) {
 	text = strings.ToLower(text)
 	for i, p := range pages {
 		if strings.Contains(strings.ToLower(p.Title), text) {
-			pages[i].Score *= typedTitleFactor
+			pages[i].Score = min(p.Score*typedTitleFactor, maximum)
 		}
 	}
 	slices.SortStableFunc(pages, func(a, b report.SearchHit) int { return cmp.Compare(b.Score, a.Score) })
