@@ -27,6 +27,9 @@ func TestMigratePreparesTemporal(t *testing.T) {
 		h, _ := newHarnessWithStack(t)
 		h.Setenv("TEMPORAL_NAMESPACE", "made-by-migrate")
 		out := h.Print("migrate")
+		s := newSite(t, 1, 2)
+		r := h.Execute(s.crawl(s.Seeds()[0])...)
+		require.Zero(t, r.Code, "at once: %s", r.Stderr)
 		require.Contains(t, out, `Created the Temporal namespace "made-by-migrate", with a retention of 7 days.`)
 		require.Contains(t, out, `Created the search attributes MoseyDomain, MoseyRun, MoseyStatus in the Temporal namespace "made-by-migrate".`)
 		require.NotContains(t, h.Print("migrate"), "Made ")
@@ -34,9 +37,6 @@ func TestMigratePreparesTemporal(t *testing.T) {
 		var change command.Change
 		h.Decode(&change, "migrate", "--json")
 		require.Equal(t, "migrated", change.Action)
-		s := newSite(t, 1, 2)
-		wait.Until(t, func() bool { return h.Execute(s.crawl(s.Seeds()[0])...).Code == 0 }, patience, time.Second,
-			"a new namespace takes some seconds")
 	})
 
 	t.Run("RefusesAnAttributeOfAnotherType", func(t *testing.T) {

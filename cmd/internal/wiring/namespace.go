@@ -235,7 +235,7 @@ func awaitAttributes(ctx context.Context, c *Client, created bool) (a Attributes
 	}
 }
 
-// addAttributes creates attributes and waits until the server lists them.
+// addAttributes creates attributes and waits until the server lists them and accepts all.
 func addAttributes(ctx context.Context, c *Client, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -251,11 +251,25 @@ func addAttributes(ctx context.Context, c *Client, names []string) error {
 			return err
 		}
 		// an attribute exists already if another process was first, or if it is not listed yet
-		if a, lookErr := CheckAttributes(ctx, c); lookErr == nil && len(a.Missing) == 0 {
+		if a, lookErr := CheckAttributes(ctx, c); lookErr == nil && len(a.Missing) == 0 && acceptsAttributes(ctx, c) {
 			return nil
 		}
 		if !sleep(ctx, settlePause) {
 			return errors.Join(err, context.Cause(ctx))
 		}
 	}
+}
+
+// acceptsAttributes reports whether the server accepts the search attributes, as far as this client
+// may ask. The server caches the attributes of a namespace for seconds, and refuses a workflow with
+// an attribute that it does not know yet.
+func acceptsAttributes(ctx context.Context, c *Client) bool {
+	var conditions []string
+	for name := range workflows.SearchAttributes() {
+		conditions = append(conditions, name+" = ''")
+	}
+	_, err := c.WorkflowService().CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: c.namespace, Query: strings.Join(conditions, " OR "),
+	})
+	return err == nil || isDenied(err)
 }
