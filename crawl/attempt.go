@@ -118,8 +118,8 @@ type Attempt struct {
 	Run  string     `json:"-"`
 }
 
-// RecordWall records that a protection against bots answered in place of the site.
-func (a *Attempt) RecordWall(wall reasons.Reason, evidence string) {
+// RecordWall records in an attempt that a protection against bots answered in place of the site.
+func RecordWall(a *Attempt, wall reasons.Reason, evidence string) {
 	a.Skipped, a.Error = wall, wall.Row().Explanation+": "+evidence
 	if a.Outcome == OutcomeSuccess {
 		a.Outcome = OutcomeBlocked4xx

@@ -111,7 +111,8 @@ func checkPurpose(ctx context.Context, q *dbsqlc.Queries, row dbsqlc.CrawlRun) e
 		return err
 	}
 	return crawl.NewStateError("run %s has the purpose %s, and run %s the purpose %s: one User-Agent has one purpose; "+
-		"stop a run (mosey stop run:%s), or use another database with another --user-agent", row.Name, other.Own, other.Name, other.Purpose, other.Name)
+		"stop a run (mosey stop run:%s), or use another database with another --user-agent",
+		row.Name, other.Own, other.Name, other.Purpose, other.Name)
 }
 
 // applyChanges decides again about crawled or skipped pages if the new settings want more.

@@ -29,11 +29,11 @@
 //	tdm-reservation: 1        -          forbidden  -
 //	Content-Signal ai-train   -          no         -
 //	Content-Signal search     no         -          -
-//	Content-Signal use        immediate  immediate  immediate
-//	Content-Signal use        -          reference  reference
 //	Content-Usage train-ai    -          n          -
 //	Content-Usage search      n          -          -
 //	noarchive                 -          -          forbidden
+//
+// Content-Signal use=immediate forbids all three, and use=reference ai-train and archive.
 //
 // The other signals forbid no purpose. A page with noindex, or a past unavailable_after, may be
 // recorded but belongs in no index: see [Indexable]. For nofollow see [FollowLinks], and for

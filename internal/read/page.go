@@ -109,7 +109,7 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 		at.Error = err.Error()
 	}
 	if wall, evidence := walls.InPage(text, page.Title, page.Text); wall != "" {
-		at.RecordWall(wall, evidence)
+		crawl.RecordWall(at, wall, evidence)
 	}
 	return page, nil
 }

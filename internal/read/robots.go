@@ -166,7 +166,7 @@ func (o Origin) rules(x *request.Exchange) OriginResult {
 	malformed, reason := file.Malformed()
 	if malformed {
 		if wall, evidence := walls.InPage(resp.Body, "", ""); wall != "" {
-			x.Attempt.RecordWall(wall, evidence)
+			crawl.RecordWall(&x.Attempt, wall, evidence)
 			reason += " (" + string(wall) + ")"
 		}
 	}

@@ -57,7 +57,7 @@ func recordResponse(x *Exchange) {
 	at.Truncated = resp.Truncated
 	at.Bytes, at.Duration, at.EndedAt = resp.WireBytes, crawl.ElapsedMillis(resp.Total), resp.EndedAt
 	if wall, evidence := walls.InHeader(resp.Status, resp.Header); wall != "" {
-		at.RecordWall(wall, evidence)
+		crawl.RecordWall(at, wall, evidence)
 	}
 	if !Overloaded(resp.Status) {
 		return

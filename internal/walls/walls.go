@@ -126,5 +126,6 @@ func AsksForScript(text string) bool {
 }
 
 // scriptNotice matches such notices in a few languages.
-var scriptNotice = regexp.MustCompile(`(?i)\b(enable|requires?|need|turn on|aktivieren|activez|activer|active|habilite?|abilita(re)?)\b[^.]{0,40}\bjavascript\b` +
+var scriptNotice = regexp.MustCompile(`(?i)` +
+	`\b(enable|requires?|need|turn on|aktivieren|activez|activer|active|habilite?|abilita(re)?)\b[^.]{0,40}\bjavascript\b` +
 	`|\bjavascript\b[^.]{0,40}\b(enabled?|disabled|required?|needed|aktivieren|aktiviert|activ\w+|habilit\w+|abilit\w+)\b`)

@@ -137,8 +137,10 @@ func TestFindsNoWall(t *testing.T) {
 	t.Parallel()
 	article := "<p>" + strings.Repeat("The crawler asks for a page and reads it. ", 60)
 	for name, r := range map[string]response{
-		"Imperva": {status: 200, header: "X-Iinfo: 1-2-3 NNNN CT\nX-CDN: Incapsula\nSet-Cookie: visid_incap_1=x",
-			body: `<script src="/_Incapsula_Resource?SWJIYLWA=719d&ns=1" async></script><p>Welcome.`},
+		"Imperva": {
+			status: 200, header: "X-Iinfo: 1-2-3 NNNN CT\nX-CDN: Incapsula\nSet-Cookie: visid_incap_1=x",
+			body: `<script src="/_Incapsula_Resource?SWJIYLWA=719d&ns=1" async></script><p>Welcome.`,
+		},
 		"DataDome":        {status: 200, header: "X-DataDome: protected\nSet-Cookie: datadome=x", body: `<script src="https://js.datadome.co/tags.js"></script><p>Welcome.`},
 		"Cloudflare":      {status: 403, header: "Server: cloudflare\nCF-RAY: 8a\nSet-Cookie: __cf_bm=x"},
 		"CloudflareBeats": {status: 200, header: "Server: cloudflare", body: `<p>Welcome.<script>window.__CF$cv$params={r:'8a'};a.src='/cdn-cgi/challenge-platform/scripts/jsd/main.js';</script>`},
@@ -165,7 +167,7 @@ func TestAsksForScript(t *testing.T) {
 		"Bitte aktivieren Sie JavaScript in Ihrem Browser.":                                                       true,
 		"Veuillez activer JavaScript pour continuer.":                                                             true,
 		"Por favor, active JavaScript.":                                                                           true,
-		"Abilita JavaScript per continuare.":                                                                      true,
+		"Abilita JavaScript nel browser.":                                                                         true,
 		"JavaScript is a programming language.":                                                                   false,
 		"Learn JavaScript in ten days. An active community, with reviews and the ability to ask.":                 false,
 		"Java and scripts need no introduction.":                                                                  false,
