@@ -301,11 +301,7 @@ func (b *batch) probe(ctx context.Context, f decide.Facts, d decide.Decision) (b
 	if err != nil {
 		return actionEnd, err
 	}
-	page := urls.Spelt{URL: u}
-	if d.URL == d.Attempt.LastReachableURL {
-		page.Target = d.Attempt.LastReachableTarget
-	}
-	_, next, err := b.makeRequest(ctx, f, d, b.reader.Probe(d, page))
+	_, next, err := b.makeRequest(ctx, f, d, b.reader.Probe(d, urls.Spelt{URL: u, Target: d.Target}))
 	return next, err
 }
 

@@ -68,9 +68,9 @@ type Decision struct {
 	// Run and Crawl are its subject; nil if nothing is due.
 	Run     *crawl.RunFacts
 	Attempt *crawl.AttemptFacts
-	// Prerequisite is for FetchPrerequisite, and URL for Probe.
+	// Prerequisite is for FetchPrerequisite. URL is for Probe, and Target its Visit.RequestTarget.
 	Prerequisite kinds.Kind
-	URL          string
+	URL, Target  string
 	// Until ends a wait or a deferral; zero means unknown.
 	Until time.Time
 	// Reason is the deciding rule, and Explanation explains it.
@@ -247,24 +247,24 @@ func decideAttempt(f Facts, now time.Time, d Decision) Decision {
 	}
 	d.Action, d.Reason, d.Explanation = Request, "", "the page is due"
 	if f.Domain.Health.Probing {
-		if url := probeURL(f, *d.Attempt); url != d.Attempt.URL {
-			d.Action, d.URL, d.Explanation = Probe, url, "the domain was graylisted, so that "+url+" is requested first as a probe"
+		if url, target := probedPage(f, *d.Attempt); url != d.Attempt.URL {
+			d.Action, d.URL, d.Target = Probe, url, target
+			d.Explanation = "the domain was graylisted, so that " + url + " is requested first as a probe"
 		}
 	}
 	return d
 }
 
-// probeURL returns the page that best tests the origin: a page that has worked, else the front
-// page, else the crawl's own. An image host often refuses its front page.
-func probeURL(f Facts, c crawl.AttemptFacts) string {
-	front := c.Origin + "/"
+// probedPage returns the page that best tests the origin, and its request target: a page that has
+// worked, else the front page, else the crawl's own. An image host often refuses its front page.
+func probedPage(f Facts, c crawl.AttemptFacts) (url, target string) {
 	switch {
 	case c.LastReachableURL != "" && f.Ruling.LastReachableAllowed:
-		return c.LastReachableURL
+		return c.LastReachableURL, c.LastReachableTarget
 	case f.Ruling.FrontPageAllowed && (!c.Kind.Image() || c.OriginHasPages):
-		return front
+		return c.Origin + "/", ""
 	}
-	return c.URL
+	return c.URL, c.Visit.RequestTarget
 }
 
 // DefersDomain reports whether a wait defers the domain: its workflow ends, and the dispatcher

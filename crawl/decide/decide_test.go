@@ -326,8 +326,15 @@ func TestDecide(t *testing.T) {
 			d := decide.Decide(facts(append([]func(*decide.Facts){rested}, change...)...), now)
 			require.Equal(t, decide.Probe, d.Action)
 			require.Equal(t, url, d.URL)
+			if url == "https://example.org/" {
+				require.Empty(t, d.Target, "robots.txt was asked for no other spelling")
+			}
 		}
 		probes("https://example.org/ok")
+		probes("https://example.org/", func(f *decide.Facts) {
+			page(f).LastReachableURL, page(f).LastReachableTarget = "https://example.org/", "/;jsessionid=A"
+			f.Ruling.LastReachableAllowed = false
+		})
 		probes("https://example.org/", func(f *decide.Facts) { page(f).LastReachableURL = "" })
 		probes("https://example.org/", func(f *decide.Facts) { f.Ruling.LastReachableAllowed = false })
 		d := decide.Decide(facts(rested, func(f *decide.Facts) { page(f).LastReachableURL, f.Ruling.FrontPageAllowed = "", false }), now)
