@@ -3,6 +3,7 @@ package activities_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -287,6 +288,22 @@ func TestRedirectedTDMFile(t *testing.T) {
 	})
 }
 
+// answering fetches six seeds of a site that answers each alike, until the domain is judged.
+func answering(t *testing.T, behaviour web.Behaviour, others map[string]web.Behaviour) (b *testBundle, targets []string) {
+	t.Helper()
+	paths := maps.Clone(others)
+	for i := range 6 {
+		targets = append(targets, fmt.Sprintf("/secret/%c", 'a'+i))
+		paths[targets[i]] = behaviour
+	}
+	b = setup(t, options{sites: serving(paths), settings: settings.Settings{MaxGraylistings: new(1)}})
+	b.seed(t, targets...)
+	b.allowAll(t, b.page("/"))
+	_, err := b.fetchPages(t, 50)
+	require.NoError(t, err)
+	return b, targets
+}
+
 // A site that answers with login pages refuses us, as by 403.
 func TestLoginPagesAreRefusals(t *testing.T) {
 	t.Parallel()
@@ -301,17 +318,7 @@ func TestLoginPagesAreRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			targets := []string{}
-			paths := map[string]web.Behaviour{"/account/login?back=1": form}
-			for i := range 6 {
-				targets = append(targets, fmt.Sprintf("/secret/%c", 'a'+i))
-				paths[targets[i]] = c.behaviour
-			}
-			b := setup(t, options{sites: serving(paths), settings: settings.Settings{MaxGraylistings: new(1)}})
-			b.seed(t, targets...)
-			b.allowAll(t, b.page("/"))
-			_, err := b.fetchPages(t, 50)
-			require.NoError(t, err)
+			b, _ := answering(t, c.behaviour, map[string]web.Behaviour{"/account/login?back=1": form})
 			d, err := b.store.Domain(t.Context(), b.site)
 			require.NoError(t, err)
 			require.Equal(t, c.blocked, d.Status == crawl.DomainBlocked, d.Status)

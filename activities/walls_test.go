@@ -1,7 +1,6 @@
 package activities_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,16 +33,7 @@ func TestWallsAreRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			targets, paths := []string{}, map[string]web.Behaviour{}
-			for i := range 6 {
-				targets = append(targets, fmt.Sprintf("/behind/%c", 'a'+i))
-				paths[targets[i]] = c.behaviour
-			}
-			b := setup(t, options{sites: serving(paths), settings: settings.Settings{MaxGraylistings: new(1)}})
-			b.seed(t, targets...)
-			b.allowAll(t, b.page("/"))
-			_, err := b.fetchPages(t, 50)
-			require.NoError(t, err)
+			b, targets := answering(t, c.behaviour, map[string]web.Behaviour{})
 			requested := b.pages()
 			require.Subset(t, targets, requested)
 			require.Len(t, requested, 5, "each once, until the domain is judged")
