@@ -56,11 +56,11 @@ func (s *Server) search(r *http.Request) (view, error) {
 		all := number(int64(end)) // similar pages, and others of the same domain, are not shown
 		if n == search.LimitDefault {
 			all = "about " + number(int64(max(v.Found, end)))
+			if end <= search.OffsetMax {
+				v.Next = end
+			}
 		}
 		v.Sentence = fmt.Sprintf("Results %d to %d of %s, in %s.", v.Offset+1, end, all, took)
-		if n == search.LimitDefault && end <= search.OffsetMax {
-			v.Next = end
-		}
 	}
 	return v, nil
 }

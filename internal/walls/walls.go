@@ -77,8 +77,11 @@ const (
 // reason for other responses.
 func InHeader(status int, header http.Header) (wall reasons.Reason, evidence string) {
 	for _, s := range headerSigns {
+		if s.status != 0 && s.status != status {
+			continue
+		}
 		value := strings.ToLower(header.Get(s.name))
-		if value != "" && (s.values == nil || slices.Contains(s.values, value)) && (s.status == 0 || s.status == status) {
+		if value != "" && (s.values == nil || slices.Contains(s.values, value)) {
 			return s.wall, "header " + s.name + ": " + value
 		}
 	}

@@ -76,26 +76,26 @@ func (d *AllowDoc) addRules(contact string) {
 		strings.ToLower(d.Token), strings.ReplaceAll(regexp.QuoteMeta(part), "'", "''"))
 	fmt.Fprintf(&cloudflare, "(http.user_agent contains %q", part)
 	if len(d.Addresses) > 0 {
-		var quoted, plain []string
-		for _, network := range d.Addresses {
-			quoted, plain = append(quoted, `"`+network.String()+`"`), append(plain, network.String())
-		}
-		fmt.Fprintf(&anubis, "  remote_addresses: [%s]\n", strings.Join(quoted, ", "))
-		fmt.Fprintf(&cloudflare, " and ip.src in {%s}", strings.Join(plain, " "))
+		fmt.Fprintf(&anubis, "  remote_addresses: [\"%s\"]\n", d.joinAddresses(`", "`))
+		fmt.Fprintf(&cloudflare, " and ip.src in {%s}", d.joinAddresses(" "))
 	}
 	d.Anubis, d.Cloudflare = anubis.String(), cloudflare.String()+")"
+}
+
+func (d *AllowDoc) joinAddresses(separator string) string {
+	networks := make([]string, len(d.Addresses))
+	for i, network := range d.Addresses {
+		networks[i] = network.String()
+	}
+	return strings.Join(networks, separator)
 }
 
 func (d *AllowDoc) print(w io.Writer) error {
 	fmt.Fprintln(w, "Send this to the owner of a site whose protection against bots blocks the crawler.")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	var networks []string
-	for _, network := range d.Addresses {
-		networks = append(networks, network.String())
-	}
 	for _, row := range [][2]string{
 		{"User-Agent", d.UserAgent},
-		{"Addresses", cmp.Or(strings.Join(networks, ", "), "unknown: give --addresses, because anybody can send this User-Agent")},
+		{"Addresses", cmp.Or(d.joinAddresses(", "), "unknown: give --addresses, because anybody can send this User-Agent")},
 		{"Address list", d.AddressList},
 		{"Reverse DNS", d.ReverseDNS},
 		{"Keys", cmp.Or(d.Keys, "requests are not signed; --sign signs them (Web Bot Auth)")},
