@@ -144,7 +144,7 @@ do :; done`,
 		"jq":      "cat", // is not on every machine
 		"refused": `text=$1; shift; ! said=$("$@" 2>&1) && case $said in *"$text"*) ;; *) echo "$said"; exit 1 ;; esac`,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh -e\n"+script+"\n"), 0o700))
+		programs.Write(t, filepath.Join(dir, name), []byte("#!/bin/sh -e\n"+script+"\n"))
 	}
 	return dir
 }

@@ -11,6 +11,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Variable names a directory that holds the programs already. `go tool task test` sets it, so that
@@ -103,3 +107,13 @@ var Depend = sync.OnceValue(func() error { //nolint:gochecknoglobals // computed
 		return err
 	})
 })
+
+// Write writes a program to run. No other goroutine starts a process meanwhile: a process between
+// fork and exec keeps the file open for writing, so that Linux refuses to run it (ETXTBSY,
+// https://go.dev/issue/22315).
+func Write(t testing.TB, path string, content []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	require.NoError(t, os.WriteFile(path, content, 0o755))
+}

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/test/form"
+	"github.com/mosey-web/mosey/test/programs"
 )
 
 const version = "v0.9.8"
@@ -235,7 +236,7 @@ func checkWorker(t *testing.T, worker []byte, commit string) {
 func versionOf(t *testing.T, program []byte) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "program")
-	require.NoError(t, os.WriteFile(binary, program, 0o755))
+	programs.Write(t, binary, program)
 	told, err := exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
 	require.NoError(t, err)
 	return string(told)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mosey-web/mosey/test/programs"
 )
 
 // Only a start after a crash is said to recover from one.
@@ -27,7 +29,7 @@ func TestASlowStartSaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 	script := "#!/bin/sh\n[ \"$1\" = -D ] && sleep 4\nexec " + found.postgres() + ` "$@"` + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "postgres"), []byte(script), 0o755))
+	programs.Write(t, filepath.Join(bin, "postgres"), []byte(script))
 	b.cfg.sources = &sources{bin: bin}
 
 	stop(t, start(t, b.cfg))
