@@ -66,6 +66,8 @@ type Config struct {
 	SeedFiles SeedFiles
 	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
+	// Program adds data to pages; nil adds none.
+	Program read.Program
 }
 
 // Activities implements all activities. It is safe for concurrent use.
@@ -116,7 +118,7 @@ func New(cfg Config) (*Activities, error) {
 		seedFiles: cfg.SeedFiles, jitter: rand.Float64,
 		reader: read.New(read.Config{
 			Store: cfg.Store, Rules: rulings, Languages: cfg.Languages, Pictures: picture.New(picture.Limits{}), Images: cfg.Images,
-			Warn: warn,
+			Program: cfg.Program, Warn: warn,
 		}),
 		scheduler: newScheduler(cfg.Completer, r.MaxFetches, r.Log),
 	}, nil

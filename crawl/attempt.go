@@ -234,6 +234,8 @@ type Signals struct {
 	Feeds []string `json:"feeds,omitempty"`
 	// Images counts its images; nil if they were not counted.
 	Images *ImageCounts `json:"images,omitempty"`
+	// Extra is the answer of the operator's program (--exec), an object of at most extra.MaxBytes.
+	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
 // ExtractorVersion numbers the page readers. The next fetch reads a page again if an earlier

@@ -3,7 +3,6 @@ package db
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -43,22 +42,27 @@ func (s *Store) ExportPages(
 	}
 	pages = make([]report.PageRow, len(rows))
 	for i, r := range rows {
-		pages[i] = report.PageRow{
-			ID: r.ID, URL: r.Url, Domain: r.Domain, Origin: r.Origin, Kind: kinds.Kind(r.Kind), Status: string(r.Status),
-			Language: valueOf(r.Language), Outcome: crawl.Outcome(valueOf(r.Outcome)), StatusCode: int16Of(r.StatusCode),
-			ContentType: valueOf(r.ContentType), NoIndex: r.Noindex, NoFollow: r.NoFollow, Usage: r.Usage, Duplicate: r.Duplicate,
-			Trap: valueOf(r.Trap), Content: r.ContentHash, SimHash: r.Simhash, Extractor: int16Of(r.Extractor),
-			LastModified: valueOf(r.LastModified), FreshUntil: valueOf(r.FreshUntil), FoundAt: r.CreatedAt,
-			FetchedAt: valueOf(r.FetchedAt), FailedAt: valueOf(r.FailedAt),
-		}
-		if r.Signals != nil {
-			if err := json.Unmarshal(r.Signals, &pages[i].Signals); err != nil {
-				return nil, after, fmt.Errorf("read the signals of %s: %w", r.Url, err)
-			}
+		if pages[i], err = pageRow(r); err != nil {
+			return nil, after, err
 		}
 	}
 	slices.SortFunc(pages, func(a, b report.PageRow) int { return cmp.Compare(a.ID, b.ID) })
 	return pages, next, nil
+}
+
+func pageRow(r dbsqlc.ExportPagesRow) (report.PageRow, error) {
+	p := report.PageRow{
+		ID: r.ID, URL: r.Url, Domain: r.Domain, Origin: r.Origin, Kind: kinds.Kind(r.Kind), Status: string(r.Status),
+		Language: valueOf(r.Language), Outcome: crawl.Outcome(valueOf(r.Outcome)), StatusCode: int16Of(r.StatusCode),
+		ContentType: valueOf(r.ContentType), NoIndex: r.Noindex, NoFollow: r.NoFollow, Usage: r.Usage, Duplicate: r.Duplicate,
+		Trap: valueOf(r.Trap), Content: r.ContentHash, SimHash: r.Simhash, Extractor: int16Of(r.Extractor),
+		LastModified: valueOf(r.LastModified), FreshUntil: valueOf(r.FreshUntil), FoundAt: r.CreatedAt,
+		FetchedAt: valueOf(r.FetchedAt), FailedAt: valueOf(r.FailedAt),
+	}
+	if err := unmarshalNullable(r.Signals, &p.Signals); err != nil {
+		return p, fmt.Errorf("read the signals of %s: %w", r.Url, err)
+	}
+	return p, nil
 }
 
 // exportPagesOfDomain returns the ids of the next pages of a domain, at most limit, by URL.
@@ -102,19 +106,21 @@ func (s *Store) ExportLinks(
 		return nil, after, translate("list the next links", err)
 	}
 	rows, err := s.q.ExportLinks(ctx, dbsqlc.ExportLinksParams{Ids: ids, Since: timeOrNil(f.Since)})
-	links = mapRows(rows, func(r dbsqlc.ExportLinksRow) report.LinkRow {
-		return report.LinkRow{
-			FromID: r.FromID, FromURL: r.FromUrl, FromDomain: r.FromDomain, ToID: r.ToID,
-			Link: linkReport(dbsqlc.LinksToPageRow{
-				Url: r.Url, Domain: r.Domain, Kind: r.Kind, NoFollow: r.NoFollow, Rel: r.Rel, Anchor: r.Anchor,
-				CreatedAt: r.CreatedAt, LastSeen: r.LastSeen, GoneAt: r.GoneAt,
-			}),
-		}
-	})
+	links = mapRows(rows, linkRow)
 	slices.SortFunc(links, func(a, b report.LinkRow) int {
 		return cmp.Or(cmp.Compare(a.FromID, b.FromID), cmp.Compare(a.ToID, b.ToID))
 	})
 	return links, next, translate("read links", err)
+}
+
+func linkRow(r dbsqlc.ExportLinksRow) report.LinkRow {
+	return report.LinkRow{
+		FromID: r.FromID, FromURL: r.FromUrl, FromDomain: r.FromDomain, ToID: r.ToID,
+		Link: linkReport(dbsqlc.LinksToPageRow{
+			Url: r.Url, Domain: r.Domain, Kind: r.Kind, NoFollow: r.NoFollow, Rel: r.Rel, Anchor: r.Anchor,
+			CreatedAt: r.CreatedAt, LastSeen: r.LastSeen, GoneAt: r.GoneAt,
+		}),
+	}
 }
 
 // ExportCrawls reads closed crawls as ExportPages reads pages; of one domain in the order of ends.
@@ -140,24 +146,26 @@ func (s *Store) ExportCrawls(
 		Ids: ids, Since: timeOrNil(f.Since), Before: timeOrNil(f.Before), Movable: f.Movable,
 		RunID: f.RunID, Outcome: valueOrNil(dbsqlc.CrawlOutcome(f.Outcome)),
 	})
-	crawls = mapRows(rows, func(r dbsqlc.ExportCrawlsRow) report.CrawlRow {
-		return report.CrawlRow{
-			ID: r.ID, PageID: r.PageID, PreviousID: r.PreviousID, Run: r.Run, Domain: r.Domain, URL: r.Url,
-			Kind: kinds.Kind(r.Kind), Prerequisite: r.Prerequisite, Outcome: crawl.Outcome(valueOf(r.Outcome)),
-			StatusCode: int16Of(r.StatusCode), Error: valueOf(r.ErrorMessage), Skipped: valueOf(r.Skipped),
-			Unchanged: valueOf(r.UnchangedReason), ContentType: valueOf(r.ContentType), Bytes: r.Bytes,
-			Truncated: valueOf(r.Truncated), IP: r.Ip, Depth: int(r.Depth), Redirects: int(r.Redirects),
-			ScheduledFor: r.ScheduledFor, CompletedAt: r.CompletedAt,
-			Duration: convertPtr(r.DurationMs, func(n int32) crawl.Millis { return crawl.MillisOf(int64(n)) }),
-			Delay:    convertPtr(r.DelayMs, crawl.MillisOf), DelayReason: valueOf(r.DelayReason),
-			RetryAfter: convertPtr(r.RetryAfterMs, crawl.MillisOf), Lost: r.Lost, Worker: r.Worker,
-			Attempt: int(r.Attempt), IsRevisit: r.IsRevisit, RobotsVersion: r.RobotsVersion,
-			IPDelay: convertPtr(r.IpDelayMs, crawl.MillisOf), Subnet: r.Subnet, SubnetDelay: convertPtr(r.SubnetDelayMs, crawl.MillisOf),
-			Registered: valueOf(r.Registered), RegisteredDelay: convertPtr(r.RegisteredDelayMs, crawl.MillisOf),
-		}
-	})
+	crawls = mapRows(rows, crawlRow)
 	slices.SortFunc(crawls, func(a, b report.CrawlRow) int { return cmp.Compare(a.ID, b.ID) })
 	return crawls, next, translate("read attempts", err)
+}
+
+func crawlRow(r dbsqlc.ExportCrawlsRow) report.CrawlRow {
+	return report.CrawlRow{
+		ID: r.ID, PageID: r.PageID, PreviousID: r.PreviousID, Run: r.Run, Domain: r.Domain, URL: r.Url,
+		Kind: kinds.Kind(r.Kind), Prerequisite: r.Prerequisite, Outcome: crawl.Outcome(valueOf(r.Outcome)),
+		StatusCode: int16Of(r.StatusCode), Error: valueOf(r.ErrorMessage), Skipped: valueOf(r.Skipped),
+		Unchanged: valueOf(r.UnchangedReason), ContentType: valueOf(r.ContentType), Bytes: r.Bytes,
+		Truncated: valueOf(r.Truncated), IP: r.Ip, Depth: int(r.Depth), Redirects: int(r.Redirects),
+		ScheduledFor: r.ScheduledFor, CompletedAt: r.CompletedAt,
+		Duration: convertPtr(r.DurationMs, func(n int32) crawl.Millis { return crawl.MillisOf(int64(n)) }),
+		Delay:    convertPtr(r.DelayMs, crawl.MillisOf), DelayReason: valueOf(r.DelayReason),
+		RetryAfter: convertPtr(r.RetryAfterMs, crawl.MillisOf), Lost: r.Lost, Worker: r.Worker,
+		Attempt: int(r.Attempt), IsRevisit: r.IsRevisit, RobotsVersion: r.RobotsVersion,
+		IPDelay: convertPtr(r.IpDelayMs, crawl.MillisOf), Subnet: r.Subnet, SubnetDelay: convertPtr(r.SubnetDelayMs, crawl.MillisOf),
+		Registered: valueOf(r.Registered), RegisteredDelay: convertPtr(r.RegisteredDelayMs, crawl.MillisOf),
+	}
 }
 
 // maxIDSkew bounds how much later than a crawl another one with a smaller id may have been made,

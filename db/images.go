@@ -191,15 +191,17 @@ func (s *Store) ExportProvenance(
 		return nil, after, translate("list the next pages", err)
 	}
 	stored, err := s.q.ExportProvenance(ctx, dbsqlc.ExportProvenanceParams{Pages: ids, Since: timeOrNil(f.Since)})
-	rows = mapRows(stored, func(r dbsqlc.ExportProvenanceRow) report.ProvenanceRow {
-		return report.ProvenanceRow{
-			ID: r.ID, ImageID: r.ImageID, ImageURL: r.Url, PageID: r.PageID, PageURL: r.SourcePageUrl, Domain: r.SourceDomain,
-			Discovery: crawl.Discovery(r.DiscoveryType), Alt: r.Alt, Caption: r.Caption, Width: int(r.Width), Height: int(r.Height),
-			Variants: r.Variants, DiscoveredAt: r.DiscoveredAt, GoneAt: valueOf(r.GoneAt),
-		}
-	})
+	rows = mapRows(stored, provenanceRow)
 	slices.SortFunc(rows, func(a, b report.ProvenanceRow) int {
 		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.ID, b.ID))
 	})
 	return rows, next, translate("list pages of images", err)
+}
+
+func provenanceRow(r dbsqlc.ExportProvenanceRow) report.ProvenanceRow {
+	return report.ProvenanceRow{
+		ID: r.ID, ImageID: r.ImageID, ImageURL: r.Url, PageID: r.PageID, PageURL: r.SourcePageUrl, Domain: r.SourceDomain,
+		Discovery: crawl.Discovery(r.DiscoveryType), Alt: r.Alt, Caption: r.Caption, Width: int(r.Width), Height: int(r.Height),
+		Variants: r.Variants, DiscoveredAt: r.DiscoveredAt, GoneAt: valueOf(r.GoneAt),
+	}
 }

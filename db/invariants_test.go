@@ -76,7 +76,7 @@ func TestCrawlsAreAppendOnly(t *testing.T) {
 	t.Run("OpenRowsMayBeMovedInTime", func(t *testing.T) {
 		b.exec(t, "UPDATE page_crawls SET scheduled_for = now() + interval '1 hour', priority = 3 WHERE outcome IS NULL")
 		require.Equal(t, []string{"https://a.example/open"},
-			column[string](t, b, "SELECT url FROM page_crawls WHERE updated_at > created_at AND outcome IS NULL"))
+			column[string](t, b, "SELECT url FROM page_crawls WHERE scheduled_for > now() AND priority = 3 AND outcome IS NULL"))
 	})
 }
 

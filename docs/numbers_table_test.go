@@ -18,10 +18,20 @@ const (
 
 // claims are the documents whose numbers are compared.
 var claims = map[string]numbersOf{
-	"docs/web.md":     webNumbers,
-	"docs/search.md":  searchNumbers,
-	"docs/images.md":  imagesNumbers,
-	"docs/export.md":  exportNumbers,
+	"docs/web.md":    webNumbers,
+	"docs/search.md": searchNumbers,
+	"docs/images.md": imagesNumbers,
+	"docs/export.md": exportNumbers,
+	"docs/feed.md": {
+		compared: []claim{
+			{"at most [one minute]. Without", "internal/serve.maxFeedWait"},
+			{"A stream ends after [ten minutes];", "internal/serve.maxStreamDuration"},
+			{"object of at most [8 KiB], or", "internal/extra.MaxBytes"},
+			{"At most [16 pages] wait", "internal/request.LongReads"},
+			{"takes more than [10 s] is killed", "internal/extra.DefaultTimeout"},
+			{"the program rests for [10 s], and", "internal/extra.restTime"},
+		},
+	},
 	"docs/backups.md": backupsNumbers,
 	"README.md": {
 		compared: []claim{

@@ -14,7 +14,7 @@ import (
 )
 
 // TestCommandsPrintJSON checks that every command has --json, except commands that serve or that
-// print a file.
+// print a file or lines of JSON only.
 func TestCommandsPrintJSON(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(newCLI(), kong.Name("mosey"), enums)
@@ -26,7 +26,7 @@ func TestCommandsPrintJSON(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"mosey up", "mosey serve", "mosey export", "mosey identity serve", "mosey identity directory",
+		"mosey up", "mosey serve", "mosey export", "mosey feed", "mosey identity serve", "mosey identity directory",
 	}, without)
 }
 

@@ -65,6 +65,7 @@ type cli struct {
 	List    control.ListCmd    `cmd:"" rare:"" group:"Control:" help:"Change and show the lists of allowed and blocked hosts."`
 
 	Export   show.ExportCmd     `cmd:"" group:"Export and maintain:" help:"Export pages, links, crawls, domains or images to files."`
+	Feed     show.FeedCmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Print each page that was read, changed or is gone, as it happens."`
 	Rank     show.RankCmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Rank domains and pages by the links to them."`
 	Maintain images.MaintainCmd `cmd:"" rare:"" group:"Export and maintain:" help:"Delete unreferenced images, and mark missing ones."`
 	Backup   backup.Cmd         `cmd:"" group:"Export and maintain:" help:"Back up the data directory, even while in use."`

@@ -113,6 +113,26 @@ type CrawlRow struct {
 	Subnet, Registered                    string
 }
 
+// FeedRow is an attempt in the feed, with its page as it is now. Images of a page are the ones that
+// it names; an attempt at an image has only Image.
+type FeedRow struct {
+	Position FeedPosition
+	Attempt  CrawlRow
+	// WasRead is set if an earlier attempt read the page.
+	WasRead bool
+	Page    PageRow
+	Links   []LinkRow
+	Images  []ProvenanceRow
+	Image   ImageRow
+}
+
+// FeedPosition is the place of an attempt in the feed. The zero value is the beginning.
+type FeedPosition struct {
+	Number int64
+	// At is the end of the attempt, which guards against positions of other databases.
+	At time.Time
+}
+
 // MovedCrawl names an exported crawl to delete. The end guards against files of other databases.
 type MovedCrawl struct {
 	ID          int64

@@ -416,7 +416,7 @@ SELECT
     c.id, c.domain, c.url, c.kind, (c.locked_at IS NOT NULL)::boolean AS in_flight,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id), '')::text AS run
 FROM unnest($1::bigint []) AS u (page_id) CROSS JOIN LATERAL (
-    SELECT x.id, x.page_id, x.domain, x.priority, x.scheduled_for, x.locked_at, x.completed_at, x.outcome, x.status_code, x.error_message, x.created_at, x.updated_at, x.run_id, x.previous_id, x.url, x.kind, x.prerequisite, x.retry_priority, x.depth, x.redirects, x.duration_ms, x.bytes, x.content_type, x.ip, x.skipped, x.unchanged_reason, x.robots_version, x.delay_ms, x.delay_reason, x.ip_delay_ms, x.subnet, x.subnet_delay_ms, x.retry_after_ms, x.lost, x.truncated, x.is_revisit, x.registered, x.registered_delay_ms, x.attempt, x.schemeless, x.worker FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.completed_at IS NULL
+    SELECT x.id, x.page_id, x.domain, x.priority, x.scheduled_for, x.locked_at, x.completed_at, x.outcome, x.status_code, x.error_message, x.created_at, x.feed_position, x.run_id, x.previous_id, x.url, x.kind, x.prerequisite, x.retry_priority, x.depth, x.redirects, x.duration_ms, x.bytes, x.content_type, x.ip, x.skipped, x.unchanged_reason, x.robots_version, x.delay_ms, x.delay_reason, x.ip_delay_ms, x.subnet, x.subnet_delay_ms, x.retry_after_ms, x.lost, x.truncated, x.is_revisit, x.registered, x.registered_delay_ms, x.attempt, x.schemeless, x.worker FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.completed_at IS NULL
 ) AS c
 ORDER BY c.id
 `

@@ -494,7 +494,7 @@ type PageCrawl struct {
 	StatusCode        *int16
 	ErrorMessage      *string
 	CreatedAt         time.Time
-	UpdatedAt         time.Time
+	FeedPosition      *int64
 	RunID             int64
 	PreviousID        *int64
 	Url               string

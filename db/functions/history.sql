@@ -17,7 +17,7 @@ BEGIN
         RAISE EXCEPTION 'page_crawls is append-only: neither a closed attempt nor the page of an attempt may change'
             USING ERRCODE = 'restrict_violation';
     END IF;
-    NEW.updated_at := clock_timestamp();
+    NEW.feed_position := CASE WHEN NEW.outcome IS NOT NULL AND pg_current_xact_id() IS NOT NULL THEN nextval('page_crawls_feed_position') END;
     RETURN NEW;
 END
 $$;

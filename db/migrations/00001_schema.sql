@@ -363,6 +363,9 @@ CREATE TABLE url_patterns (
     PRIMARY KEY (domain, pattern)
 ) WITH (fillfactor = 50);
 
+-- the positions of closed attempts in the feed
+CREATE SEQUENCE page_crawls_feed_position;
+
 -- One attempt to fetch a page, retained forever; every request to a site is one. A row without an
 -- outcome is also the work: pending while locked_at is null, else in flight.
 --
@@ -383,7 +386,9 @@ CREATE TABLE page_crawls (
     status_code smallint,
     error_message text,
     created_at timestamptz NOT NULL DEFAULT now(),
-    updated_at timestamptz NOT NULL DEFAULT now(),
+    -- Its place in the feed (mosey feed), in the order in which attempts were closed. A transaction
+    -- has an id before it takes a position: FeedEnd waits for these transactions.
+    feed_position bigint,
     run_id bigint NOT NULL,
     -- the previous crawl of this page in this run
     previous_id bigint,
@@ -464,6 +469,7 @@ CREATE UNIQUE INDEX page_crawls_page ON page_crawls (
 CREATE INDEX page_crawls_domain_history ON page_crawls (domain, completed_at DESC) WHERE outcome IS NOT NULL;
 -- the latest attempts of all domains
 CREATE INDEX page_crawls_history ON page_crawls (completed_at DESC) WHERE outcome IS NOT NULL;
+CREATE INDEX page_crawls_feed ON page_crawls (feed_position) WHERE outcome IS NOT NULL;
 -- the next crawl of a domain in a run
 CREATE INDEX page_crawls_next
 ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome IS NULL;

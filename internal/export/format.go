@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -91,25 +92,31 @@ type jsonl struct {
 }
 
 func newJSONL(w io.Writer, columns []Column) *jsonl {
-	j := &jsonl{out: bufio.NewWriterSize(w, writeBuffer), cols: columns}
+	return &jsonl{out: bufio.NewWriterSize(w, writeBuffer), cols: columns, keys: keysOf(columns)}
+}
+
+func keysOf(columns []Column) (keys [][]byte) {
 	for _, c := range columns {
-		j.keys = append(j.keys, append(appendString(nil, c.Name), ':'))
+		keys = append(keys, append(appendString(nil, c.Name), ':'))
 	}
-	return j
+	return keys
 }
 
 func (j *jsonl) write(row []value) error {
-	line := j.line[:0]
+	j.line = append(appendObject(j.line[:0], j.cols, j.keys, row), '\n')
+	_, err := j.out.Write(j.line)
+	return err
+}
+
+// appendObject appends an object without null values. keys are those of keysOf.
+func appendObject(line []byte, columns []Column, keys [][]byte, row []value) []byte {
 	line = append(line, '{')
 	for i, v := range row {
 		if v.null {
 			continue
 		}
-		if len(line) > 1 {
-			line = append(line, ',')
-		}
-		line = append(line, j.keys[i]...)
-		switch t := j.cols[i].Type; t {
+		line = append(line, keys[i]...)
+		switch t := columns[i].Type; t {
 		case Text:
 			line = appendString(line, v.text)
 		case Time:
@@ -117,11 +124,9 @@ func (j *jsonl) write(row []value) error {
 		case Int, Real, Bool, Texts:
 			line = v.append(line, t)
 		}
+		line = append(line, ',')
 	}
-	line = append(line, '}', '\n')
-	j.line = line
-	_, err := j.out.Write(line)
-	return err
+	return append(bytes.TrimSuffix(line, []byte(",")), '}')
 }
 
 func (j *jsonl) flush() error { return j.out.Flush() }

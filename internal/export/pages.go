@@ -83,6 +83,7 @@ func pageColumns() []column[page] {
 		lowCardinality(maybeText("generator", "generator in the page †", func(p *page) string { return p.Generator })),
 		lowCardinality(maybeText("icon", "URL of the site's icon †", func(p *page) string { return p.Icon })),
 		texts("feeds", "URLs of feeds in the page †", func(p *page) []string { return p.Feeds }),
+		maybeText("extra", "answer of the program of `--exec`, a JSON object †", func(p *page) string { return string(p.Extra) }),
 		flag("noindex", "whether the publisher forbids indexing", func(p *page) bool { return p.NoIndex || p.usage.NoIndex.IsSet() }),
 		flag("nofollow", "whether the publisher forbids following its links", func(p *page) bool { return p.NoFollow }),
 		usageColumn("noarchive", "whether the publisher forbids copies", func(u *usage.Usage) usage.Source { return u.NoArchive }),

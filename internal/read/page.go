@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/extra"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/terms"
@@ -47,6 +48,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	r.addImages(at, page, pageUsage)
 	if len(resp.Body) > 0 && !at.Login && at.Skipped == "" {
 		r.index(at, resp, page, pageUsage)
+		r.addExtra(at, resp, page, pageUsage)
 	}
 	if page.Text == "" && len(page.Links)+len(page.Feeds)+len(page.Images) == 0 {
 		recordNoPage(at, resp) // only now, because with an error, links that are gone would stay
@@ -112,6 +114,22 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 		crawl.RecordWall(at, wall, evidence)
 	}
 	return page, nil
+}
+
+// addExtra adds the data of the operator's program to the page's signals.
+func (r *reading) addExtra(at *crawl.Attempt, resp *fetch.Response, page extract.Page, pageUsage usage.Usage) {
+	if r.Program == nil {
+		return
+	}
+	asked := extra.Page{
+		URL: r.url.String(), Run: r.d.Run.Name, Status: resp.Status, ContentType: resp.ContentType, Language: at.Page.Language,
+		NoIndex: !usage.Listed(pageUsage, resp.EndedAt), Headings: page.Headings, Text: page.Text, Main: page.Main,
+		Signals: *at.Page.Signals,
+	}
+	for _, l := range at.Links {
+		asked.Links = append(asked.Links, l.URL)
+	}
+	at.Page.Signals.Extra = r.Program.Ask(asked)
 }
 
 // index adds the page's language and search terms to an attempt, unless its publisher forbids that

@@ -15,6 +15,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
+	"github.com/mosey-web/mosey/internal/extra"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
@@ -56,8 +57,15 @@ type Config struct {
 	Pictures *picture.Reader
 	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
+	// Program adds data to pages; nil adds none.
+	Program Program
 	// Warn logs errors that do not stop the reading.
 	Warn func(ctx context.Context, message string, args ...any)
+}
+
+// Program returns an operator's data about a page, or nil.
+type Program interface {
+	Ask(page extra.Page) json.RawMessage
 }
 
 // Reader reads responses. It is safe for concurrent use.
@@ -119,6 +127,7 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 		Read: one.handleResponse, Settle: one.settle,
 		Start: crawl.Start{AttemptID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
+	req.IsLongRead = r.Program != nil && c.Kind.Document()
 	if req.Retry = !decide.LastAttempt(run, c); req.Retry {
 		req.Start.RetryPriority = new(decide.RetryPriority(c))
 	}

@@ -78,7 +78,8 @@ type Config struct {
 type Client struct {
 	Config
 
-	large *semaphore.Weighted
+	large     *semaphore.Weighted
+	longReads *semaphore.Weighted
 	// aborted is cancelled to abort the requests in flight.
 	aborted context.Context //nolint:containedctx // it is the client's life
 	abort   context.CancelFunc
@@ -111,7 +112,8 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Permits == nil {
 		cfg.Permits = NewPermits(cfg.MaxFetches)
 	}
-	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowLimit(cfg.MaxFetches))), broken: broken}
+	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowLimit(cfg.MaxFetches))),
+		longReads: semaphore.NewWeighted(LongReads), broken: broken}
 	c.aborted, c.abort = context.WithCancel(context.Background()) //nolint:gosec // Drain calls it
 	return c, nil
 }

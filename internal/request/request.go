@@ -18,6 +18,9 @@ import (
 // LargeReadTimeout limits the reading of a large response; until then its attempt is not dead.
 const LargeReadTimeout = 4 * time.Minute
 
+// LongReads is the number of requests at a time whose reading may take long.
+const LongReads = 16
+
 // leaseExtension is the span of each renewal of the lease during a long reading.
 const leaseExtension = 10 * time.Second
 
@@ -51,6 +54,9 @@ type Request struct {
 
 	// StillWanted, if set, is called with the lease, because another worker may have made the request.
 	StillWanted func(context.Context) (bool, error)
+	// IsLongRead is set if Read may take long: the lease is renewed meanwhile, and few such requests
+	// are made at a time.
+	IsLongRead bool
 	// Read extracts the data to record from a response or an error, before the attempt's pace is
 	// known. Its error is our own failure: the attempt is undone.
 	Read func(context.Context, *Exchange) error
@@ -109,6 +115,12 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 			return Result{}, err
 		}
 		defer c.large.Release(1)
+	}
+	if req.IsLongRead {
+		if err := c.longReads.Acquire(ctx, 1); err != nil {
+			return Result{}, err
+		}
+		defer c.longReads.Release(1)
 	}
 	permit, err := c.Permits.acquire(ctx, IsSlow(req.Health))
 	if err != nil {
@@ -187,7 +199,7 @@ func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Resul
 // read calls req.Read. A long reading renews its lease, so that the attempt does not count as dead.
 // Small steps of the lease cost the domain little if this process dies.
 func (c *Client) read(ctx context.Context, req Request, x *Exchange, until time.Time) error {
-	if !req.Start.Kind.Traits().Large {
+	if !req.Start.Kind.Traits().Large && !req.IsLongRead {
 		return req.Read(ctx, x)
 	}
 	renewCtx, stop := context.WithTimeout(context.WithoutCancel(ctx), LargeReadTimeout)

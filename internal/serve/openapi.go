@@ -30,9 +30,20 @@ func openAPI(searchOnly bool) ([]byte, error) {
 		}
 		loosen(schema)
 		paths["/api/"+p.api] = map[string]any{"get": map[string]any{
-			"operationId": p.name, "summary": p.title, "parameters": parameters(p),
+			"operationId": p.name, "summary": p.title, "parameters": parameters(p.api, p.params),
 			"responses": map[string]any{
 				"200":     responseOf("the contents of the page", schema),
+				"default": responseOf("the error", problemSchema),
+			},
+		}}
+	}
+	if !searchOnly {
+		paths["/api/feed"] = map[string]any{"get": map[string]any{
+			"operationId": "feed", "summary": "Feed", "parameters": parameters("feed", feedParams),
+			"responses": map[string]any{
+				"200": map[string]any{"description": "JSON lines, or events", "content": map[string]any{
+					"application/jsonl": map[string]any{}, "text/event-stream": map[string]any{},
+				}},
 				"default": responseOf("the error", problemSchema),
 			},
 		}}
@@ -80,13 +91,13 @@ func responseOf(text string, schema *jsonschema.Schema) map[string]any {
 
 var pathParams = regexp.MustCompile(`\{(\w+)\}`)
 
-func parameters(p page) []map[string]any {
+func parameters(path string, params []string) []map[string]any {
 	all := []map[string]any{}
 	text := map[string]any{"type": "string"}
-	for _, m := range pathParams.FindAllStringSubmatch(p.api, -1) {
+	for _, m := range pathParams.FindAllStringSubmatch(path, -1) {
 		all = append(all, map[string]any{"name": m[1], "in": "path", "required": true, "schema": text})
 	}
-	for q := range slices.Chunk(p.params, 2) {
+	for q := range slices.Chunk(params, 2) {
 		all = append(all, map[string]any{"name": q[0], "in": "query", "description": q[1], "schema": text})
 	}
 	return all

@@ -12,6 +12,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/explain"
+	"github.com/mosey-web/mosey/internal/export"
 	"github.com/mosey-web/mosey/search"
 )
 
@@ -22,6 +23,7 @@ type Store interface {
 	CountStore
 	DomainStore
 	ImageStore
+	export.FeedStore
 
 	Watch(ctx context.Context) (report.Watch, error)
 	EndedGaps(ctx context.Context, since, until time.Time, bounds []float64) ([]report.EndedGaps, error)
@@ -153,6 +155,7 @@ func (s *Server) parse() error {
 func (s *Server) route() {
 	if !s.SearchOnly {
 		s.mux.HandleFunc("GET /images/{sha256}", s.thumbnail)
+		s.mux.HandleFunc("GET /api/feed", s.feed)
 	}
 	for _, p := range pages {
 		if s.SearchOnly && !p.isPublic {

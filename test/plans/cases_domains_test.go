@@ -87,6 +87,14 @@ func domainCases(changing changes, reading reads) {
 
 		c.ok(c.q.History(ctx, dbsqlc.HistoryParams{Outcome: new(dbsqlc.CrawlOutcomeTimeout), Since: new(ago(30 * 24 * time.Hour)), Max: 50}))
 	}
+	changing["Feed"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.FeedLast(ctx))
+		c.ok(c.q.FeedSince(ctx, ago(time.Hour)))
+		c.ok(c.q.FeedTransactions(ctx))
+		c.ok(c.q.FeedAttempt(ctx, 5000))
+		c.ok(c.q.FeedKeys(ctx, dbsqlc.FeedKeysParams{After: 5000, Last: 1_000_000, Max: 100}))
+	}
 	changing["CountDomains"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		c.ok(c.q.DomainsMaxID(ctx))

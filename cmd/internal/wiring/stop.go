@@ -46,6 +46,9 @@ func (w *Worker) Stop() {
 		w.stopFleet()
 		w.fleet.unregister()
 		activities.Wait(w.acts)
+		if w.program != nil {
+			w.program.Close()
+		}
 		w.stopKeywords() // after the last page was recorded
 		w.stopJournal()
 	}()

@@ -21,6 +21,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/dns"
+	"github.com/mosey-web/mosey/internal/extra"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/internal/keywords"
@@ -41,6 +42,7 @@ type FetchFlags struct {
 	MalformedRobots string         `name:"malformed-robots" help:"Effect of a malformed robots.txt: disallow or allow. Default: disallow." enum:"disallow,allow" default:"disallow" expert:"" placeholder:"disallow|allow"`
 	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may read. Default: none." expert:"" placeholder:"DIR"`
 	ImageStore      string         `help:"Image store (for --images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, if there is one." expert:"" placeholder:"DIR|URL"`
+	Exec            string         `help:"Program for a line of the shell. It reads each page that was read as a JSON object on a line, and answers with a line: an object of at most 8 KiB, which is stored with the page, or null. See docs/feed.md." expert:"" placeholder:"COMMAND"`
 	WebURL          string         `name:"web-url" help:"URL of the web page, to which Temporal's UI links from each domain and run. Default: the web page of this process, if any." expert:"" placeholder:"URL"`
 	Timeout         time.Duration  `help:"Timeout of one request. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Maximum number of requests in flight of this process; mosey workers limits the fleet. Default: 256." default:"256" expert:"" placeholder:"N"`
@@ -175,6 +177,11 @@ func NewWorker(
 	if t.hasMetrics() {
 		config.Requests.Observe = t.Attempt
 	}
+	var program *extra.Program
+	if f.Exec != "" {
+		program = extra.New(f.Exec, extra.DefaultTimeout, logger)
+		config.Program = program
+	}
 	acts, err := activities.New(config)
 	if err != nil {
 		return nil, err
@@ -191,7 +198,7 @@ func NewWorker(
 		orphans:         orphans{client: c, logger: logger},
 		claimant:        claimant{client: c, store: store, logger: logger},
 		keywords:        keywords.Writer{Store: store, Logger: logger},
-		stopReconciling: func() {}, stopKeywords: func() {}, logger: logger, outdated: make(chan error, 1),
+		stopReconciling: func() {}, stopKeywords: func() {}, program: program, logger: logger, outdated: make(chan error, 1),
 	}
 	if v.Deployment != "" {
 		w.reconciler.waker = workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now})
@@ -281,6 +288,7 @@ type Worker struct {
 	stopReconciling func() // of the three above and watchSchema
 	keywords        keywords.Writer
 	stopKeywords    func()
+	program         *extra.Program // nil without --exec
 	stopServing     func()
 	outdated        chan error
 	logger          *slog.Logger
