@@ -16,6 +16,9 @@ import (
 const (
 	// feedBatch is the number of attempts in one statement. A page may have thousands of links.
 	feedBatch = 100
+	// feedDisorder is the number of attempts that may be recorded after another that ended later:
+	// more than fleets have in flight.
+	feedDisorder = 10_000
 	// transactionInterval is the wait between looks at the transactions in progress.
 	transactionInterval = 20 * time.Millisecond
 )
@@ -42,7 +45,7 @@ func (s *Store) FeedEnd(ctx context.Context, after int64) (int64, error) {
 
 // FeedSince returns the position before the first attempt that ended at an instant or later.
 func (s *Store) FeedSince(ctx context.Context, since time.Time) (report.FeedPosition, error) {
-	first, err := s.q.FeedSince(ctx, since)
+	first, err := s.q.FeedSince(ctx, dbsqlc.FeedSinceParams{Since: since, Max: feedDisorder})
 	if first == 0 { // no attempt yet
 		last, lastErr := s.q.FeedLast(ctx)
 		first, err = last+1, cmp.Or(err, lastErr)

@@ -112,13 +112,19 @@ func (q *Queries) FeedLast(ctx context.Context) (int64, error) {
 const feedSince = `-- name: FeedSince :one
 SELECT coalesce(min(c.feed_position), 0)::bigint AS position FROM (
     SELECT x.feed_position FROM page_crawls AS x WHERE x.outcome IS NOT NULL AND x.completed_at >= $1::timestamptz
-    OFFSET 0 -- reads the attempts since then instead of all attempts by position
+    ORDER BY x.completed_at LIMIT $2
 ) AS c
 `
 
-// Returns the first position of an attempt that ended since then, or 0.
-func (q *Queries) FeedSince(ctx context.Context, since time.Time) (int64, error) {
-	row := q.db.QueryRow(ctx, feedSince, since)
+type FeedSinceParams struct {
+	Since time.Time
+	Max   int32
+}
+
+// Returns the first position of an attempt that ended since then, or 0. An attempt may be recorded
+// later than others that ended later, but not later than @max others, since few are in flight.
+func (q *Queries) FeedSince(ctx context.Context, arg FeedSinceParams) (int64, error) {
+	row := q.db.QueryRow(ctx, feedSince, arg.Since, arg.Max)
 	var position int64
 	err := row.Scan(&position)
 	return position, err

@@ -5,11 +5,12 @@
 -- name: FeedLast :one
 SELECT coalesce(max(feed_position), 0)::bigint AS position FROM page_crawls WHERE outcome IS NOT NULL;
 
--- Returns the first position of an attempt that ended since then, or 0.
+-- Returns the first position of an attempt that ended since then, or 0. An attempt may be recorded
+-- later than others that ended later, but not later than @max others, since few are in flight.
 -- name: FeedSince :one
 SELECT coalesce(min(c.feed_position), 0)::bigint AS position FROM (
     SELECT x.feed_position FROM page_crawls AS x WHERE x.outcome IS NOT NULL AND x.completed_at >= @since::timestamptz
-    OFFSET 0 -- reads the attempts since then instead of all attempts by position
+    ORDER BY x.completed_at LIMIT @max
 ) AS c;
 
 -- Returns the oldest transaction in progress, and the next one to begin.

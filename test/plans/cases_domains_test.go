@@ -90,7 +90,7 @@ func domainCases(changing changes, reading reads) {
 	changing["Feed"] = func(t *testing.T, c change) {
 		ctx := t.Context()
 		c.ok(c.q.FeedLast(ctx))
-		c.ok(c.q.FeedSince(ctx, ago(time.Hour)))
+		c.ok(c.q.FeedSince(ctx, dbsqlc.FeedSinceParams{Since: ago(time.Hour), Max: 10_000}))
 		c.ok(c.q.FeedTransactions(ctx))
 		c.ok(c.q.FeedAttempt(ctx, 5000))
 		c.ok(c.q.FeedKeys(ctx, dbsqlc.FeedKeysParams{After: 5000, Last: 1_000_000, Max: 100}))
