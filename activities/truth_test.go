@@ -102,6 +102,7 @@ func TestWhatIsGoneLeavesTheIndex(t *testing.T) {
 		"Redirected":         {change: answers(301, "Location", "/elsewhere"), want: gone},
 		"RedirectedToItself": {change: answers(302, "Location", "/"), want: gone},
 		"RedirectedNowhere":  {change: answers(302), want: gone},
+		"Parked":             {change: parked.Serve, want: gone},
 		"RobotsSince":        {robots: robots(disallowed), want: gone},
 		"NoindexSince":       {change: saying("X-Robots-Tag", "noindex"), want: kept{links: 1}},
 		"NoindexSinceBy304":  {change: answers(304, "X-Robots-Tag", "noindex"), want: kept{links: 1}},

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/urls"
@@ -30,7 +31,8 @@ func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.Dom
 
 func domainListing(d dbsqlc.Domain) report.DomainListing {
 	return report.DomainListing{
-		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason, Source: valueOf(d.Source),
+		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason,
+		Placeholder: reasons.Reason(valueOf(d.Placeholder)), Source: valueOf(d.Source),
 		Rank: int(valueOf(d.SeedRank)), Score: d.PriorityScore, DeferredUntil: valueOf(d.NextCrawlAfter),
 		Claimed: valueOf(d.ClaimedBy), ClaimEnd: valueOf(d.ClaimExpiresAt),
 		DomainCounts: report.DomainCounts{
@@ -40,6 +42,11 @@ func domainListing(d dbsqlc.Domain) report.DomainListing {
 			YieldRate: d.YieldRate, ImagesFound: d.ImagesFound, ImagesStored: d.ImagesStored,
 		},
 	}
+}
+
+func (s *Store) countDomains(ctx context.Context, domains []string) error {
+	placeholders := mapRows(reasons.Placeholders(), func(r reasons.Reason) string { return string(r) })
+	return s.q.DomainsCount(ctx, dbsqlc.DomainsCountParams{Domains: domains, Placeholders: placeholders})
 }
 
 const (
@@ -55,7 +62,7 @@ const (
 func (s *Store) CountDomains(ctx context.Context, onProgress func(domains int64)) error {
 	return s.forEachBatch(ctx, "count domains", countBatch, onProgress, func(domains []string) error {
 		slices.Sort(domains) // rows are locked in the order of their names
-		return s.q.DomainsCount(ctx, domains)
+		return s.countDomains(ctx, domains)
 	})
 }
 

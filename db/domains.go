@@ -91,7 +91,7 @@ func (s *Store) FinishDomain(
 		return finished, err
 	}
 	// after the transaction above, because others wait for its lock: many pages take long
-	return true, retry(ctx, "count domain "+domain, func() error { return s.q.DomainsCount(ctx, []string{domain}) })
+	return true, retry(ctx, "count domain "+domain, func() error { return s.countDomains(ctx, []string{domain}) })
 }
 
 // RefuseDomain defers a domain if this process may request none of its addresses, addr among them.

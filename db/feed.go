@@ -70,8 +70,8 @@ func (s *Store) CheckFeedPosition(ctx context.Context, p report.FeedPosition) er
 }
 
 // Feed reads the next attempts at pages and images after a position, up to the last one, of one run
-// or of all. next is the position of the last attempt of the batch, whose rows may all belong to
-// other runs or kinds; at the end it equals after.
+// or of all. next is the position of the last attempt of the batch. All of the batch may belong to
+// other runs or kinds, so that rows may be empty before the end. At the end next equals after.
 func (s *Store) Feed(
 	ctx context.Context, runID *int64, after report.FeedPosition, last int64,
 ) (rows []report.FeedRow, next report.FeedPosition, err error) {

@@ -48,6 +48,8 @@ const (
 	Malformed      Reason = "malformed"
 	Reserved       Reason = "reserved"
 	NeedsScript    Reason = "needs JavaScript"
+	Parked         Reason = "parked"
+	DefaultPage    Reason = "default page"
 	WallAkamai     Reason = "wall: Akamai"
 	WallAnubis     Reason = "wall: Anubis"
 	WallAWS        Reason = "wall: AWS WAF"
@@ -152,6 +154,16 @@ var table = map[Reason]Row{
 	Reserved:  {Subject: Response, Explanation: "their publishers forbid the purpose of the run", Remedy: "mosey why URL shows the rule"},
 	NeedsScript: {
 		Subject: Response, Explanation: "they only ask for JavaScript", Remedy: "Mosey runs no scripts; use the site's feeds or API",
+	},
+
+	// Placeholders: a page in place of a site. See package placeholders.
+	Parked: {
+		Subject: Response, Explanation: "their domain is parked or for sale", Remedy: "mosey page URL shows the evidence",
+		IsPlaceholder: true,
+	},
+	DefaultPage: {
+		Subject: Response, Explanation: "they are default pages of a server", Remedy: "mosey page URL shows the evidence",
+		IsPlaceholder: true,
 	},
 
 	// Walls: a protection against bots answers in place of the site. See package walls.

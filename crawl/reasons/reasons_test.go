@@ -3,6 +3,7 @@ package reasons
 import (
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ func TestTable(t *testing.T) {
 	for r, row := range table {
 		require.NotEmpty(t, row.Explanation, r)
 		require.Positive(t, row.Subject, r)
+		require.Equal(t, slices.Contains(Placeholders(), r), row.IsPlaceholder, r)
 		if row.Subject == Page || row.Subject == Image || row.Subject == Response {
 			require.NotEmpty(t, row.Remedy, "%s: a person wants to know how to have it all the same", r)
 		}

@@ -27,6 +27,8 @@ type Row struct {
 	Unwanted bool
 	// IsWall is set if a protection against bots answered in place of the site: a refusal.
 	IsWall bool
+	// IsPlaceholder is set for a page in place of a site.
+	IsPlaceholder bool
 	// RetryEvents lists the events that decide a skipped page again.
 	RetryEvents []Event
 }
@@ -67,6 +69,9 @@ const (
 
 // Row returns the row of a reason; it is zero for an unknown reason.
 func (r Reason) Row() Row { return table[r] }
+
+// Placeholders lists the reasons of pages in place of a site.
+func Placeholders() []Reason { return []Reason{Parked, DefaultPage} }
 
 // OfControl returns a kind of control's reason for forbidding requests; empty if it does not.
 func OfControl(kind string) Reason {

@@ -15,6 +15,9 @@ type DomainListing struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
 	Reason string             `json:"reason,omitempty"`
+	// Placeholder is reasons.Parked or reasons.DefaultPage if the last pages that were read are all
+	// such pages.
+	Placeholder reasons.Reason `json:"placeholder,omitempty"`
 	// Source is the kind of list that named it, and Rank its position there.
 	Source string `json:"source,omitempty"`
 	Rank   int    `json:"seed_rank,omitempty"`
@@ -54,6 +57,7 @@ var DomainSorts = []string{"priority", "name", "rank", "pages", "found", "bytes"
 
 // DomainQuery selects domains to list: empty fields select all.
 type DomainQuery struct {
+	// Status is a status, or a placeholder (DomainListing).
 	Status crawl.DomainStatus
 	Source string
 	// Errors is the least recent share of failures, from 0 to 1. Rank is the last position on a list.
@@ -70,8 +74,8 @@ type DomainQuery struct {
 // Check returns the first fault of a query; its text begins with the name of the field.
 func (q DomainQuery) Check() error {
 	switch {
-	case q.Status != "" && !slices.Contains(crawl.DomainStatuses, q.Status):
-		return fmt.Errorf("status %q: want one of %v", q.Status, crawl.DomainStatuses)
+	case q.Status != "" && !slices.Contains(crawl.DomainStatuses, q.Status) && !reasons.Reason(q.Status).Row().IsPlaceholder:
+		return fmt.Errorf("status %q: want one of %v, or one of %q", q.Status, crawl.DomainStatuses, reasons.Placeholders())
 	case !slices.Contains(DomainSorts, q.Sort):
 		return fmt.Errorf("sort %q: want one of %v", q.Sort, DomainSorts)
 	case q.Errors < 0 || q.Errors > 1:

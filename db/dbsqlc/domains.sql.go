@@ -194,7 +194,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -236,6 +236,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.Domain.YieldRate,
 		&i.Domain.AvgResponseMs,
 		&i.Domain.AvgPageBytes,
+		&i.Domain.Placeholder,
 		&i.Domain.FirstCrawledAt,
 		&i.Domain.LastCrawledAt,
 		&i.Domain.CountedAt,
@@ -250,7 +251,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 
 const domainList = `-- name: DomainList :many
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at,
     (SELECT coalesce(sum(x.success), 0)::bigint FROM run_domains AS x WHERE x.domain = d.domain) AS crawled,
     (
         SELECT c.completed_at FROM page_crawls AS c
@@ -259,7 +260,7 @@ SELECT
     ) AS last
 FROM domains AS d
 WHERE
-    ($1::text IS NULL OR d.status = $1::text::domain_status)
+    ($1::text IS NULL OR d.status::text = $1::text OR d.placeholder = $1::text)
     AND ($2::text IS NULL OR d.source = $2::text)
     AND ($3::real = 0 OR d.error_rate >= $3::real)
     AND ($4::integer = 0 OR d.seed_rank <= $4::integer)
@@ -355,6 +356,7 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 			&i.Domain.YieldRate,
 			&i.Domain.AvgResponseMs,
 			&i.Domain.AvgPageBytes,
+			&i.Domain.Placeholder,
 			&i.Domain.FirstCrawledAt,
 			&i.Domain.LastCrawledAt,
 			&i.Domain.CountedAt,
@@ -685,7 +687,7 @@ WITH counted AS (
     UPDATE domains AS d SET
         pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
         yield_rate = h.yields, images_found = i.found, images_stored = i.stored,
-        avg_response_ms = h.took, avg_page_bytes = h.bytes, last_crawled_at = h.last,
+        avg_response_ms = h.took, avg_page_bytes = h.bytes, placeholder = h.placeholder, last_crawled_at = h.last,
         first_crawled_at = coalesce(d.first_crawled_at, CASE WHEN h.last IS NOT NULL THEN (
             SELECT c.completed_at FROM page_crawls AS c
             WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL ORDER BY c.completed_at LIMIT 1
@@ -715,10 +717,13 @@ WITH counted AS (
             (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
                 FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
             avg((x.outcome = 'success' AND x.unchanged_reason IS NULL AND NOT x.refused)::integer)::real AS yields,
-            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
+            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last,
+            CASE WHEN bool_and(coalesce(x.skipped = ANY($2::text []), false)) FILTER (WHERE x.was_read)
+                THEN max(x.skipped) FILTER (WHERE x.was_read) END AS placeholder
         FROM (
             SELECT c.outcome, c.unchanged_reason, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
-                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
+                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.skipped,
+                c.kind = ANY (kinds('document')) AND c.outcome = 'success' AND c.unchanged_reason IS NULL AND c.status_code < 300 AS was_read
             FROM page_crawls AS c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
             ORDER BY c.completed_at DESC LIMIT 100
@@ -730,10 +735,15 @@ WITH counted AS (
 SELECT domains_prioritize(ARRAY(SELECT c.domain FROM counted AS c))
 `
 
+type DomainsCountParams struct {
+	Domains      []string
+	Placeholders []string
+}
+
 // Counts the pages and attempts of domains over all runs, and computes their priorities. It counts
 // at most a million pages of a domain, and at most 100,000 rows about images.
-func (q *Queries) DomainsCount(ctx context.Context, domains []string) error {
-	_, err := q.db.Exec(ctx, domainsCount, domains)
+func (q *Queries) DomainsCount(ctx context.Context, arg DomainsCountParams) error {
+	_, err := q.db.Exec(ctx, domainsCount, arg.Domains, arg.Placeholders)
 	return err
 }
 

@@ -316,6 +316,7 @@ type Domain struct {
 	YieldRate          *float32
 	AvgResponseMs      *int32
 	AvgPageBytes       *int32
+	Placeholder        *string
 	FirstCrawledAt     *time.Time
 	LastCrawledAt      *time.Time
 	CountedAt          *time.Time

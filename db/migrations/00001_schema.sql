@@ -118,6 +118,8 @@ CREATE TABLE domains (
     yield_rate real,
     avg_response_ms integer,
     avg_page_bytes integer,
+    -- the reason if the pages read by these requests are all placeholders (reasons.Placeholders)
+    placeholder text,
     first_crawled_at timestamptz,
     last_crawled_at timestamptz,
     counted_at timestamptz,

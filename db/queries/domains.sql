@@ -183,7 +183,7 @@ SELECT
     ) AS last
 FROM domains AS d
 WHERE
-    (sqlc.narg('status')::text IS NULL OR d.status = sqlc.narg('status')::text::domain_status)
+    (sqlc.narg('status')::text IS NULL OR d.status::text = sqlc.narg('status')::text OR d.placeholder = sqlc.narg('status')::text)
     AND (sqlc.narg('source')::text IS NULL OR d.source = sqlc.narg('source')::text)
     AND (@errors::real = 0 OR d.error_rate >= @errors::real)
     AND (@rank::integer = 0 OR d.seed_rank <= @rank::integer)
@@ -218,7 +218,7 @@ WITH counted AS (
     UPDATE domains AS d SET
         pages_crawled = r.crawled, bytes = r.bytes, pages_discovered = p.found, error_rate = h.errors,
         yield_rate = h.yields, images_found = i.found, images_stored = i.stored,
-        avg_response_ms = h.took, avg_page_bytes = h.bytes, last_crawled_at = h.last,
+        avg_response_ms = h.took, avg_page_bytes = h.bytes, placeholder = h.placeholder, last_crawled_at = h.last,
         first_crawled_at = coalesce(d.first_crawled_at, CASE WHEN h.last IS NOT NULL THEN (
             SELECT c.completed_at FROM page_crawls AS c
             WHERE c.domain = d.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL ORDER BY c.completed_at LIMIT 1
@@ -248,10 +248,13 @@ WITH counted AS (
             (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
                 FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
             avg((x.outcome = 'success' AND x.unchanged_reason IS NULL AND NOT x.refused)::integer)::real AS yields,
-            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last
+            avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last,
+            CASE WHEN bool_and(coalesce(x.skipped = ANY(@placeholders::text []), false)) FILTER (WHERE x.was_read)
+                THEN max(x.skipped) FILTER (WHERE x.was_read) END AS placeholder
         FROM (
             SELECT c.outcome, c.unchanged_reason, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
-                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused
+                c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.skipped,
+                c.kind = ANY (kinds('document')) AND c.outcome = 'success' AND c.unchanged_reason IS NULL AND c.status_code < 300 AS was_read
             FROM page_crawls AS c
             WHERE c.domain = k.domain AND c.outcome IS NOT NULL AND c.delay_ms IS NOT NULL
             ORDER BY c.completed_at DESC LIMIT 100

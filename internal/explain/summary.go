@@ -205,6 +205,17 @@ func noWorkerNotice(p report.Progress, zone *time.Location) string {
 	return NoWorker(p.WorkerSeenAt, zone) + ". To resume: mosey crawl --run " + p.Name
 }
 
+// DomainReason explains a domain's status, and names the placeholders in place of its pages.
+func DomainReason(d report.DomainListing) string {
+	switch {
+	case d.Placeholder == "":
+		return d.Reason
+	case d.Reason == "":
+		return string(d.Placeholder)
+	}
+	return string(d.Placeholder) + "; " + d.Reason
+}
+
 // Domains counts domains by status, or estimates their number if counts is nil.
 func Domains(counts map[crawl.DomainStatus]int64, about int64) string {
 	if counts == nil {

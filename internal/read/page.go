@@ -14,6 +14,7 @@ import (
 	"github.com/mosey-web/mosey/internal/extra"
 	"github.com/mosey-web/mosey/internal/extract"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/placeholders"
 	"github.com/mosey-web/mosey/internal/terms"
 	"github.com/mosey-web/mosey/internal/walls"
 )
@@ -22,6 +23,11 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	page, err := r.parse(ctx, at, resp)
 	if err != nil || at.Skipped.Row().IsWall {
 		return err
+	}
+	if at.Skipped.Row().IsPlaceholder {
+		at.Page = r.pageUpdate(visit, crawl.Signals{})
+		decide.RemoveGonePage(*r.d.Attempt, at)
+		return r.applyUsage(at, r.declaredUsage(resp))
 	}
 	r.addRefresh(&page, resp)
 	r.addCanonical(&page, resp)
@@ -79,8 +85,8 @@ func dropFutureDate(date, now time.Time) time.Time {
 	return date
 }
 
-// parse reads the page, or records a wall. It returns an empty page if the body is empty or not
-// read.
+// parse reads the page, or records a wall or a placeholder. It returns an empty page if the body is
+// empty or not read.
 func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Response) (extract.Page, error) {
 	var page extract.Page
 	if len(resp.Body) == 0 {
@@ -112,6 +118,8 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	}
 	if wall, evidence := walls.InPage(text, page.Title, page.Text); wall != "" {
 		crawl.RecordWall(at, wall, evidence)
+	} else if reason, evidence := placeholders.Find(text, page.Title, page.Text); reason != "" {
+		recordNoContent(at, reason, evidence)
 	}
 	return page, nil
 }

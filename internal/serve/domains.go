@@ -163,7 +163,10 @@ func (s *Server) domains(r *http.Request) (view, error) {
 	}
 	v := &DomainsView{
 		head: head{Now: s.Now()}, Domains: all, CountedAt: at, Query: q, Asked: r.URL.RawQuery,
-		Sorts: report.DomainSorts, Statuses: crawl.DomainStatuses,
+		Sorts: report.DomainSorts, Statuses: slices.Clone(crawl.DomainStatuses),
+	}
+	for _, placeholder := range reasons.Placeholders() {
+		v.Statuses = append(v.Statuses, crawl.DomainStatus(placeholder))
 	}
 	if v.Counts, v.About, err = s.Store.DomainsByStatus(r.Context()); err != nil {
 		return nil, err

@@ -45,9 +45,6 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 	send := &feedSender{w: w, control: http.NewResponseController(w), isStream: isStream}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	if err := send.begin(); err != nil {
-		s.Logger.Warn("could not extend the deadline of the feed", "error", err)
-	}
 	for {
 		// a batch is not interrupted by the end of the wait
 		after, err = feed.Each(r.Context(), after, send.line)
@@ -56,6 +53,9 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 		}
 		switch {
 		case errors.Is(err, errFeedFull), err == nil && send.lines > 0 && !isStream:
+			return
+		case err != nil && !send.begun:
+			s.problem(w, r, err)
 			return
 		case err != nil:
 			if r.Context().Err() == nil {
@@ -113,10 +113,15 @@ type feedSender struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
 	isStream bool
+	begun    bool // the header is sent
 	lines    int
 }
 
 func (f *feedSender) begin() error {
+	if f.begun {
+		return nil
+	}
+	f.begun = true
 	contentType := "application/jsonl"
 	if f.isStream {
 		contentType = "text/event-stream"
@@ -133,7 +138,11 @@ func (f *feedSender) extend() error {
 	return f.control.SetWriteDeadline(time.Now().Add(maxFeedWait + pageTimeout))
 }
 
-func (f *feedSender) line(line export.FeedLine) (err error) {
+func (f *feedSender) line(line export.FeedLine) error {
+	err := f.begin()
+	if err != nil {
+		return err
+	}
 	if f.isStream {
 		_, err = fmt.Fprintf(f.w, "id: %s\ndata: %s\n\n", line.Cursor, line.JSON)
 	} else {
@@ -154,6 +163,9 @@ func (f *feedSender) line(line export.FeedLine) (err error) {
 
 // flush sends what was written. In a stream a comment shows whether the reader is still there.
 func (f *feedSender) flush() error {
+	if err := f.begin(); err != nil {
+		return err
+	}
 	if f.isStream {
 		if err := f.extend(); err != nil {
 			return err

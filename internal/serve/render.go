@@ -172,6 +172,7 @@ func (s *Server) funcs() template.FuncMap {
 		"count":        explain.Count,
 		"size":         explain.Size,
 		"line":         explain.OneLine,
+		"reasonof":     explain.DomainReason,
 		"attempt":      func(c report.Attempt) string { return explain.OneLine(explain.Attempt(c)) },
 		"tally":        explain.Tally,
 		"control":      func(c crawl.Control) string { return explain.Control(c, time.UTC) },

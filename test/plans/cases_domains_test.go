@@ -37,7 +37,7 @@ func domainCases(changing changes, reading reads) {
 			c.ok(c.q.DomainLock(ctx, site(s)))
 			c.done(c.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{ClaimMs: 60000, Domain: site(s)}))
 			c.done(c.q.DomainFinish(ctx, dbsqlc.DomainFinishParams{Domain: site(s), Deferred: new(time.Now().Add(time.Hour)), YieldingRunIds: []int64{runLarge}}))
-			c.done(c.q.DomainsCount(ctx, []string{site(s)}))
+			c.done(c.q.DomainsCount(ctx, dbsqlc.DomainsCountParams{Domains: []string{site(s)}, Placeholders: []string{"parked"}}))
 		}
 		c.ok(c.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: site(sitePlain), Max: 10}))
 		c.ok(c.q.DomainsClaimed(ctx))
@@ -99,7 +99,7 @@ func domainCases(changing changes, reading reads) {
 		ctx := t.Context()
 		c.ok(c.q.DomainsMaxID(ctx))
 		c.ok(c.q.DomainsAfter(ctx, dbsqlc.DomainsAfterParams{After: 500, Max: 100}))
-		c.done(c.q.DomainsCount(ctx, names(several(50))))
+		c.done(c.q.DomainsCount(ctx, dbsqlc.DomainsCountParams{Domains: names(several(50)), Placeholders: []string{"parked"}}))
 		c.done(c.q.DomainsPrioritize(ctx, dbsqlc.DomainsPrioritizeParams{After: 500, UpToID: 600}))
 		c.done(c.q.DomainsSetRegistered(ctx, dbsqlc.DomainsSetRegisteredParams{
 			Domains: []string{site(sitePlain), site(siteHosted)}, Registered: []string{"other.example", site(siteHosted)},

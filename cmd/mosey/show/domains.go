@@ -27,7 +27,7 @@ import (
 
 // DomainsCmd lists domains.
 type DomainsCmd struct {
-	Status string  `help:"Only domains of this status: pending, active, exhausted, blocked or unreachable." placeholder:"STATUS"`
+	Status string  `help:"Only domains of this status: pending, active, exhausted, blocked or unreachable; or parked, or 'default page', for domains without a site." placeholder:"STATUS"`
 	Source string  `help:"Only domains seeded by a list of this kind, such as tranco." placeholder:"SOURCE"`
 	Errors float32 `help:"Only domains with at least this share of failed recent requests, from 0 to 1." placeholder:"SHARE"`
 	Rank   int     `help:"Only domains up to this rank on their list." placeholder:"N"`
@@ -86,7 +86,7 @@ func listingRow(d report.DomainListing) string {
 	}
 	return fmt.Sprintf("%s\t%s\t%.3f\t%s\t%d\t%s\t%s\t%s\t%s\t%s",
 		explain.OneLine(d.Domain), d.Status, d.Score, rank, d.Crawled, found, errs, response,
-		command.StampOrDash(d.Last), explain.OneLine(d.Reason))
+		command.StampOrDash(d.Last), explain.OneLine(explain.DomainReason(d)))
 }
 
 // DomainCmd shows the stored facts about a domain.
@@ -120,7 +120,7 @@ func printDomain(w io.Writer, r report.Domain) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := command.RowTo(t)
 	row("domain", "%s", r.Domain)
-	row("status", "%s %s", r.Status, r.Reason)
+	row("status", "%s %s", r.Status, explain.DomainReason(r.DomainListing))
 	for _, c := range explain.EffectiveControls(r.Controls) {
 		row("control", "%s", explain.Control(c, time.Local))
 	}
