@@ -13,6 +13,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
+	"github.com/mosey-web/mosey/internal/extra"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/picture"
@@ -67,7 +68,7 @@ type Config struct {
 	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
 	// Program adds data to pages; nil adds none.
-	Program read.Program
+	Program *extra.Program
 }
 
 // Activities implements all activities. It is safe for concurrent use.

@@ -27,7 +27,6 @@ func nginx(v *web.Visit) {
 // no other pages, that names the domain, too.
 func TestPlaceholders(t *testing.T) {
 	t.Parallel()
-	real := page{body: lighthouse}
 	for name, c := range map[string]struct {
 		front, other web.Behaviour
 		reason       reasons.Reason
@@ -35,7 +34,7 @@ func TestPlaceholders(t *testing.T) {
 	}{
 		"Parked":      {parked, parked, reasons.Parked, reasons.Parked},
 		"DefaultPage": {turns{answers: []func(*web.Visit){nginx}}, turns{answers: []func(*web.Visit){answers(404)}}, reasons.DefaultPage, reasons.DefaultPage},
-		"OnlyOne":     {parked, real, reasons.Parked, ""},
+		"OnlyOne":     {parked, page{body: lighthouse}, reasons.Parked, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

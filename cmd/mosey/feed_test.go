@@ -42,6 +42,7 @@ func eventsOf(lines []feedLine) (all []string) {
 	return all
 }
 
+//nolint:paralleltest,tparallel // each part goes on where the last one ended
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	r := newRows(t, settings.Settings{}, aOrigin+"/1", aOrigin+"/2", aOrigin+"/3", aOrigin+"/4", aOrigin+"/5", aOrigin+"/6", aOrigin+"/7")

@@ -5,8 +5,8 @@ package extra_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/internal/extra"
+	"github.com/mosey-web/mosey/test/wait"
 )
 
 // logged is a program with the text of its log.
@@ -70,7 +71,7 @@ func TestAsk(t *testing.T) {
 		pids = append(pids, got.PID)
 	}
 	require.Equal(t, pids[0], pids[2], "one process for all pages")
-	require.Eventually(t, func() bool { return strings.Contains(p.log.String(), "begun") }, 10*time.Second, time.Millisecond)
+	wait.Until(t, func() bool { return strings.Contains(p.log.String(), "begun") }, 10*time.Second, time.Millisecond)
 }
 
 func TestAskForAnything(t *testing.T) {
@@ -98,7 +99,7 @@ func TestAskForAnything(t *testing.T) {
 			asked.Text = strings.Repeat("text ", 100_000) // more than a pipe takes
 			require.Equal(t, c.want, string(p.Ask(asked)))
 			if c.log != "" {
-				require.Eventually(t, func() bool { return strings.Contains(p.log.String(), c.log) }, 10*time.Second, time.Millisecond, p.log)
+				wait.Until(t, func() bool { return strings.Contains(p.log.String(), c.log) }, 10*time.Second, time.Millisecond, p.log)
 			}
 		})
 	}
@@ -121,7 +122,7 @@ func TestAskWhatIsBroken(t *testing.T) {
 	p := program(t, "exit 1")
 	began := time.Now()
 	for i := range 100 {
-		require.Nil(t, p.Ask(page(fmt.Sprint(i))))
+		require.Nil(t, p.Ask(page(strconv.Itoa(i))))
 	}
 	require.Less(t, time.Since(began), 5*time.Second)
 	require.Equal(t, 5, strings.Count(p.log.String(), "failed, and is started again"), p.log)
@@ -133,7 +134,7 @@ func TestAskTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			name := fmt.Sprint(i)
+			name := strconv.Itoa(i)
 			if got := string(p.Ask(page(name))); got != `{"url":"https://a.example/`+name+`"}` {
 				t.Errorf("page %s: %s: %s", name, got, p.log)
 			}

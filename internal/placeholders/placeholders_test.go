@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, s := range parkingSigns {
-		require.True(t, strings.Contains(strings.Join(parked, "\n"), s.text), "no page has %s", s.text)
+		require.Contains(t, strings.Join(parked, "\n"), s.text, "no page has it")
 	}
 }
 

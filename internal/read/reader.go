@@ -58,14 +58,9 @@ type Config struct {
 	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
 	// Program adds data to pages; nil adds none.
-	Program Program
+	Program *extra.Program
 	// Warn logs errors that do not stop the reading.
 	Warn func(ctx context.Context, message string, args ...any)
-}
-
-// Program returns an operator's data about a page, or nil.
-type Program interface {
-	Ask(page extra.Page) json.RawMessage
 }
 
 // Reader reads responses. It is safe for concurrent use.

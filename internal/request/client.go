@@ -112,9 +112,11 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Permits == nil {
 		cfg.Permits = NewPermits(cfg.MaxFetches)
 	}
-	c := &Client{Config: cfg, large: semaphore.NewWeighted(int64(SlowLimit(cfg.MaxFetches))),
-		longReads: semaphore.NewWeighted(LongReads), broken: broken}
-	c.aborted, c.abort = context.WithCancel(context.Background()) //nolint:gosec // Drain calls it
+	c := &Client{
+		Config: cfg, large: semaphore.NewWeighted(int64(SlowLimit(cfg.MaxFetches))), longReads: semaphore.NewWeighted(LongReads),
+		broken: broken,
+	}
+	c.aborted, c.abort = context.WithCancel(context.Background())
 	return c, nil
 }
 

@@ -102,6 +102,14 @@ func (f FetchFlags) NewFetcher(logger *slog.Logger) (*fetch.Client, *dns.Resolve
 	return fetcher, resolver, err
 }
 
+// program returns the operator's program, or nil.
+func (f FetchFlags) program(logger *slog.Logger) *extra.Program {
+	if f.Exec == "" {
+		return nil
+	}
+	return extra.New(f.Exec, extra.DefaultTimeout, logger)
+}
+
 // seedFileCache returns the directory of downloaded seed files, or "" if the user has no cache.
 func seedFileCache() string {
 	dir, err := os.UserCacheDir()
@@ -169,18 +177,13 @@ func NewWorker(
 			Timeout: f.Timeout, Network: monitor, Log: logger,
 		},
 		Completer: c.Client, Agent: token, AllowMalformed: f.MalformedRobots == "allow", Languages: language.New(models),
-		SeedFiles: activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()}, Images: images,
+		SeedFiles: activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()}, Images: images, Program: f.program(logger),
 	}
 	if t.hasTraces() {
 		config.Requests.Tracer = t.traces.Tracer
 	}
 	if t.hasMetrics() {
 		config.Requests.Observe = t.Attempt
-	}
-	var program *extra.Program
-	if f.Exec != "" {
-		program = extra.New(f.Exec, extra.DefaultTimeout, logger)
-		config.Program = program
 	}
 	acts, err := activities.New(config)
 	if err != nil {
@@ -198,7 +201,7 @@ func NewWorker(
 		orphans:         orphans{client: c, logger: logger},
 		claimant:        claimant{client: c, store: store, logger: logger},
 		keywords:        keywords.Writer{Store: store, Logger: logger},
-		stopReconciling: func() {}, stopKeywords: func() {}, program: program, logger: logger, outdated: make(chan error, 1),
+		stopReconciling: func() {}, stopKeywords: func() {}, program: config.Program, logger: logger, outdated: make(chan error, 1),
 	}
 	if v.Deployment != "" {
 		w.reconciler.waker = workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now})

@@ -45,11 +45,10 @@ func (c *FeedCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return command.InvalidAsUsage(err)
 		}
-		err = c.print(ctx, e, feed, after)
-		if ctx.Err() != nil {
-			return nil // each line has its cursor
+		if err := c.print(ctx, e, feed, after); err != nil && ctx.Err() == nil {
+			return err
 		}
-		return err
+		return nil // after Ctrl-C too, because each line has its cursor
 	})
 }
 
