@@ -60,6 +60,17 @@ func (t Totals) Since(before Totals) Totals {
 	return t
 }
 
+// WithContent counts the successful attempts whose response had something to read.
+func (t Totals) WithContent() int64 {
+	n := t.Success
+	for reason, responses := range t.Skips {
+		if row := reason.Row(); row.Subject == reasons.Response && !row.IsWall { // a wall is no success
+			n -= responses
+		}
+	}
+	return max(n, 0)
+}
+
 // OutcomeCount counts the attempts with an outcome.
 type OutcomeCount struct {
 	Outcome crawl.Outcome

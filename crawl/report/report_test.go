@@ -22,6 +22,9 @@ func TestTotals(t *testing.T) {
 	require.EqualValues(t, 256, totals.Requests(), "what is closed without a request is not counted")
 	require.EqualValues(t, 1+2+4+8+16+32+64, totals.Attempts())
 	require.Zero(t, report.Totals{}.Attempts())
+	totals.Success = 10
+	totals.Skips = map[reasons.Reason]int64{reasons.Parked: 2, reasons.Empty: 1, reasons.WallAnubis: 4, reasons.Fresh: 8}
+	require.EqualValues(t, 7, totals.WithContent(), "walls and skipped pages are no success")
 }
 
 func TestTotalsSince(t *testing.T) {

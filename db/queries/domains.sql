@@ -247,7 +247,7 @@ WITH counted AS (
             -- errors of a domain
             (avg((x.outcome IN ('failed', 'timeout', 'blocked_4xx', 'blocked_5xx'))::integer)
                 FILTER (WHERE NOT x.prerequisite AND x.kind <> ALL (kinds('announces'))))::real AS errors,
-            avg((x.outcome = 'success' AND x.unchanged_reason IS NULL AND NOT x.refused)::integer)::real AS yields,
+            avg((x.outcome = 'success' AND x.unchanged_reason IS NULL AND x.skipped IS NULL AND NOT x.refused)::integer)::real AS yields,
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last,
             CASE WHEN bool_and(coalesce(x.skipped = ANY(@placeholders::text []), false)) FILTER (WHERE x.was_read)
                 THEN max(x.skipped) FILTER (WHERE x.was_read) END AS placeholder

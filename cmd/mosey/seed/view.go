@@ -164,7 +164,7 @@ func (v *view) end(p report.Progress) {
 		waiting = "; " + explain.KeywordsWaiting(p.KeywordsWaiting)
 	}
 	fmt.Fprintf(v.e.Stdout, "%s indexed%s. Next:\n  mosey search WORDS\n  mosey serve\n  mosey export pages --out pages.parquet\n",
-		explain.Count(max(p.Success-int64(p.KeywordsWaiting), 0), "page"), waiting)
+		explain.Count(max(p.WithContent()-int64(p.KeywordsWaiting), 0), "page"), waiting)
 }
 
 func (v *view) close() {
