@@ -155,14 +155,19 @@ func event(t *testing.T, body io.Reader) string {
 	return ""
 }
 
-// The program of --exec runs for each page, and its answers are exported and fed.
+// The program of --exec runs for each page that its publisher allows, and its answers are exported
+// and fed.
 func TestExec(t *testing.T) {
 	t.Parallel()
 	h, _ := newHarnessWithStack(t)
-	s := site{web.StartT(t, web.Options{CrossLinks: -1, Sites: []web.Site{{Pages: 4, Plain: true}}})}
+	s := site{web.StartT(t, web.Options{CrossLinks: -1, Sites: []web.Site{{
+		Pages: 4, Plain: true, Paths: map[string]web.Behaviour{
+			"/p/4": web.Content{Type: "text/html", Body: `<meta name="robots" content="noai"><p>Forbidden words`},
+		},
+	}}})}
 	const program = `while read -r line; do
 		case $line in *'/p/2","run":'*) exit 1;; *'"text":'*) echo '{"has":"text"}';; *) echo '{"has":"nothing"}';; esac; done`
-	r := h.Execute(s.crawl(s.Seeds()[0], "--exec", program)...)
+	r := h.Execute(s.crawl(s.Seeds()[0], "--purpose", "ai-train", "--exec", program)...)
 	require.Zero(t, r.Code, r.Stderr)
 	require.Contains(t, r.Stderr, "the program of --exec failed, and is started again")
 	extras := map[string]string{}
@@ -174,6 +179,6 @@ func TestExec(t *testing.T) {
 		}
 	}
 	const answer = `{"has": "text"}`
-	require.Equal(t, map[string]string{"/": answer, "/p/1": answer, "/p/2": "", "/p/3": answer, "/p/4": answer}, extras)
-	require.Equal(t, 4, strings.Count(h.Print("feed"), `"extra":"{\"has\": \"text\"}"`))
+	require.Equal(t, map[string]string{"/": answer, "/p/1": answer, "/p/2": "", "/p/3": answer, "/p/4": ""}, extras)
+	require.Equal(t, 3, strings.Count(h.Print("feed"), `"extra":"{\"has\": \"text\"}"`))
 }

@@ -124,9 +124,10 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 	return page, nil
 }
 
-// addExtra adds the data of the operator's program to the page's signals.
+// addExtra adds the data of the operator's program to the page's signals, unless its publisher
+// forbids the purpose of the run.
 func (r *reading) addExtra(at *crawl.Attempt, resp *fetch.Response, page extract.Page, pageUsage usage.Usage) {
-	if r.Program == nil {
+	if allowed, _ := usage.Allows(*r.d.Run.Settings.Purpose, pageUsage); r.Program == nil || !allowed {
 		return
 	}
 	asked := extra.Page{
