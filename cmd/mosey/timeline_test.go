@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -47,9 +48,11 @@ func TestTimeline(t *testing.T) {
 	r := h.Execute(s.crawl(s.Seeds()[0], "--detach", "--run", "failing", "--delay", "600ms", "--set", "pages_per_activity=1",
 		"--set", "graylist=0", "--set", "max_attempts=3")...)
 	require.Zero(t, r.Code, r.Stderr)
-	require.NoError(t, h.client().GetWorkflow(t.Context(), crawl.DomainWorkflowID(name), "").Get(t.Context(), nil))
+	c := h.client()
+	t.Cleanup(func() { logHistory(t, c, crawl.DomainWorkflowID(name)) })
+	require.NoError(t, c.GetWorkflow(t.Context(), crawl.DomainWorkflowID(name), "").Get(t.Context(), nil))
 
-	bars, result := timeline(t, h.client(), crawl.DomainWorkflowID(name))
+	bars, result := timeline(t, c, crawl.DomainWorkflowID(name))
 	var asked []string
 	retried := 0
 	for _, b := range bars {
@@ -79,6 +82,25 @@ func TestTimeline(t *testing.T) {
 	require.Equal(t, "no page is due", result.Reason)
 	require.EqualValues(t, 6, result.Outcomes[crawl.OutcomeSuccess], "/p/3 is given up")
 	require.EqualValues(t, len(requests)+1, result.Attempts, "those of retried activities count, and the sitemap's")
+}
+
+// logHistory logs the times of a workflow's events if the test failed: which of them was late?
+func logHistory(t *testing.T, c client.Client, id string) {
+	t.Helper()
+	if !t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the test's own has ended
+	defer cancel()
+	events := c.GetWorkflowHistory(ctx, id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		if err != nil {
+			t.Log("read the history:", err)
+			return
+		}
+		t.Log(e.GetEventTime().AsTime().Format("15:04:05.000"), e.GetEventId(), e.GetEventType(), string(e.GetUserMetadata().GetSummary().GetData()))
+	}
 }
 
 // timeline reads the history of a workflow that has ended.
