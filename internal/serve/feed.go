@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	feedPath     = "/api/feed"
 	maxFeedLines = 1000 // in one response, unless it is a stream
 	maxFeedWait  = time.Minute
 )
@@ -23,8 +24,12 @@ var feedParams = []string{
 	"wait", "how long to wait for a line, such as 30s; at most 1m",
 }
 
-// errFeedFull ends a response with maxFeedLines.
-var errFeedFull = errors.New("the response is full")
+var (
+	// errFeedFull ends a response with maxFeedLines.
+	errFeedFull = errors.New("the response is full")
+	// errFeedReader reports that a reader does not receive the response.
+	errFeedReader = errors.New("the reader of the feed is gone")
+)
 
 // feed sends lines of the feed: with Accept: text/event-stream as server-sent events, else as JSON
 // lines as soon as there is one, or an empty body after the wait.
@@ -43,11 +48,11 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	send := &feedSender{w: w, control: http.NewResponseController(w), isStream: isStream}
-	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	over := time.After(wait)
+	ctx, cancel := context.WithTimeout(r.Context(), wait+pageTimeout)
 	defer cancel()
 	for {
-		// a batch is not interrupted by the end of the wait
-		after, err = feed.Each(r.Context(), after, send.line)
+		after, err = feed.Each(ctx, after, send.line)
 		if err == nil {
 			err = send.flush()
 		}
@@ -57,13 +62,17 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 		case err != nil && !send.begun:
 			s.problem(w, r, err)
 			return
+		case errors.Is(err, errFeedReader), r.Context().Err() != nil:
+			return
+		case err != nil && send.lines == 0, err != nil && isStream:
+			s.Logger.Warn("could not read the feed, and tries again", "error", err)
 		case err != nil:
-			if r.Context().Err() == nil {
-				s.Logger.Warn("could not send the feed", "error", err)
-			}
+			s.Logger.Warn("could not send the feed", "error", err)
 			panic(http.ErrAbortHandler) // a reader must not take it for complete
 		}
 		select {
+		case <-over:
+			return
 		case <-ctx.Done():
 			return
 		case <-time.After(time.Second):
@@ -117,10 +126,46 @@ type feedSender struct {
 	lines    int
 }
 
-func (f *feedSender) begin() error {
-	if f.begun {
-		return nil
+func (f *feedSender) line(line export.FeedLine) error {
+	if f.lines%100 == 0 {
+		if err := f.extend(); err != nil {
+			return err
+		}
 	}
+	var err error
+	if f.lines++; f.isStream {
+		err = f.write("id: %s\ndata: %s\n\n", line.Cursor, line.JSON)
+	} else {
+		err = f.write("%s\n", line.JSON)
+	}
+	if err == nil && f.lines == maxFeedLines && !f.isStream {
+		return errFeedFull
+	}
+	return err
+}
+
+// flush sends what was written. In a stream a comment shows whether the reader is still there.
+func (f *feedSender) flush() error {
+	if err := f.extend(); err != nil {
+		return err
+	}
+	if f.isStream {
+		if err := f.write(":\n\n"); err != nil {
+			return err
+		}
+	}
+	return f.ofReader(f.control.Flush())
+}
+
+// extend begins the response if it has not begun, and gives the reader time for the next lines.
+func (f *feedSender) extend() error {
+	if !f.begun {
+		f.begin()
+	}
+	return f.ofReader(f.control.SetWriteDeadline(time.Now().Add(maxFeedWait + pageTimeout)))
+}
+
+func (f *feedSender) begin() {
 	f.begun = true
 	contentType := "application/jsonl"
 	if f.isStream {
@@ -130,49 +175,17 @@ func (f *feedSender) begin() error {
 	f.w.Header().Set("Cache-Control", "no-store")
 	f.w.Header().Set("X-Accel-Buffering", "no") // a proxy must not delay lines
 	// the request is read: its deadline would end the response
-	return errors.Join(f.control.SetReadDeadline(time.Time{}), f.extend())
+	_ = f.control.SetReadDeadline(time.Time{})
 }
 
-// extend gives the reader time for the next lines.
-func (f *feedSender) extend() error {
-	return f.control.SetWriteDeadline(time.Now().Add(maxFeedWait + pageTimeout))
+func (f *feedSender) write(format string, args ...any) error {
+	_, err := fmt.Fprintf(f.w, format, args...)
+	return f.ofReader(err)
 }
 
-func (f *feedSender) line(line export.FeedLine) error {
-	err := f.begin()
+func (f *feedSender) ofReader(err error) error {
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errFeedReader, err)
 	}
-	if f.isStream {
-		_, err = fmt.Fprintf(f.w, "id: %s\ndata: %s\n\n", line.Cursor, line.JSON)
-	} else {
-		_, err = f.w.Write(append(line.JSON, '\n'))
-	}
-	f.lines++
-	switch {
-	case err != nil:
-		return err
-	case f.lines%100 == 0:
-		err = f.extend()
-	}
-	if f.lines == maxFeedLines && !f.isStream {
-		return errFeedFull
-	}
-	return err
-}
-
-// flush sends what was written. In a stream a comment shows whether the reader is still there.
-func (f *feedSender) flush() error {
-	if err := f.begin(); err != nil {
-		return err
-	}
-	if f.isStream {
-		if err := f.extend(); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprint(f.w, ":\n\n"); err != nil {
-			return err
-		}
-	}
-	return f.control.Flush()
+	return nil
 }

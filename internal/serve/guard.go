@@ -48,7 +48,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if s.takeToken(w, r) {
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, "/events/") {
+		if strings.HasPrefix(r.URL.Path, "/events/") || r.URL.Path == feedPath {
 			next.ServeHTTP(w, r) // which bounds itself
 			return
 		}

@@ -46,3 +46,17 @@ func TestSearchesAreLimited(t *testing.T) {
 		require.Equal(t, http.StatusOK, status)
 	}
 }
+
+// What waits for news is not ended as a page is that takes too long.
+func TestStreamsHaveTimesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := &Server{}
+	limited := map[string]bool{}
+	handler := s.guard(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, limited[r.URL.Path] = r.Context().Deadline()
+	}))
+	for _, path := range []string{"/events/live", feedPath, "/api/live"} {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil))
+	}
+	require.Equal(t, map[string]bool{"/events/live": false, feedPath: false, "/api/live": true}, limited)
+}

@@ -38,7 +38,7 @@ func openAPI(searchOnly bool) ([]byte, error) {
 		}}
 	}
 	if !searchOnly {
-		paths["/api/feed"] = map[string]any{"get": map[string]any{
+		paths[feedPath] = map[string]any{"get": map[string]any{
 			"operationId": "feed", "summary": "Feed", "parameters": parameters("feed", feedParams),
 			"responses": map[string]any{
 				"200": map[string]any{"description": "JSON lines, or events", "content": map[string]any{

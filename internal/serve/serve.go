@@ -155,7 +155,7 @@ func (s *Server) parse() error {
 func (s *Server) route() {
 	if !s.SearchOnly {
 		s.mux.HandleFunc("GET /images/{sha256}", s.thumbnail)
-		s.mux.HandleFunc("GET /api/feed", s.feed)
+		s.mux.HandleFunc("GET "+feedPath, s.feed)
 	}
 	for _, p := range pages {
 		if s.SearchOnly && !p.isPublic {
