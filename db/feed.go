@@ -139,6 +139,9 @@ func (s *Store) feedRows(ctx context.Context, keys []dbsqlc.FeedKeysRow) ([]repo
 // feedPages reads pages with their links and images, without those that are gone.
 func (s *Store) feedPages(ctx context.Context, ids []int64) (map[int64]*report.FeedRow, error) {
 	found := make(map[int64]*report.FeedRow, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
 	pages, err := s.q.ExportPages(ctx, dbsqlc.ExportPagesParams{Ids: ids})
 	if err != nil {
 		return nil, err

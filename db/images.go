@@ -36,6 +36,9 @@ func (s *Store) Images(ctx context.Context, f report.ImageFilter) ([]report.Imag
 
 // imageRows reads images by their pages, in that order.
 func imageRows(ctx context.Context, q *dbsqlc.Queries, pages []int64) ([]report.ImageRow, error) {
+	if len(pages) == 0 {
+		return nil, nil
+	}
 	stored, err := q.ImagesGet(ctx, dbsqlc.ImagesGetParams{Pages: pages, Bound: report.ImagePagesBound})
 	if err != nil {
 		return nil, err

@@ -116,9 +116,9 @@ func TestFeed(t *testing.T) {
 		streamed := s.feed(last, "text/event-stream", "/api/feed") // as a browser that connects again
 		again("3", "outcome = 'timeout'")
 		require.Equal(t, []string{"failed /3"}, eventsOf(feedLines(t, event(t, streamed))))
-		body3, err := io.ReadAll(<-polled)
+		polledBody, err := io.ReadAll(<-polled)
 		require.NoError(t, err)
-		require.Equal(t, []string{"failed /3"}, eventsOf(feedLines(t, string(body3))))
+		require.Equal(t, []string{"failed /3"}, eventsOf(feedLines(t, string(polledBody))))
 	})
 }
 

@@ -2,6 +2,9 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -131,6 +134,29 @@ type FeedPosition struct {
 	Number int64
 	// At is the end of the attempt, which guards against positions of other databases.
 	At time.Time
+}
+
+// String returns the cursor that operators and programs see. It is opaque to them.
+func (p FeedPosition) String() string {
+	if p.At.IsZero() {
+		return strconv.FormatInt(p.Number, 10)
+	}
+	return strconv.FormatInt(p.Number, 10) + "-" + strconv.FormatInt(p.At.UnixMicro(), 10)
+}
+
+// ParseFeedPosition reads a cursor. It returns crawl.ErrInvalid for other texts.
+func ParseFeedPosition(text string) (p FeedPosition, err error) {
+	number, at, dated := strings.Cut(text, "-")
+	p.Number, err = strconv.ParseInt(number, 10, 64)
+	if err == nil && dated {
+		var micros int64
+		micros, err = strconv.ParseInt(at, 10, 64)
+		p.At = time.UnixMicro(micros)
+	}
+	if err != nil || p.Number < 0 {
+		return FeedPosition{}, fmt.Errorf("%w: cursor %q: want the cursor of a line of the feed", crawl.ErrInvalid, text)
+	}
+	return p, nil
 }
 
 // MovedCrawl names an exported crawl to delete. The end guards against files of other databases.

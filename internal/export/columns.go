@@ -139,3 +139,18 @@ func texts[R any](name, doc string, get func(*R) []string) column[R] {
 		return value{texts: list, null: len(list) == 0}
 	})
 }
+
+func declared[R any](columns []column[R]) []Column {
+	all := make([]Column, len(columns))
+	for i, c := range columns {
+		all[i] = c.Column
+	}
+	return all
+}
+
+// readValues reads the values of a row into a list as long as the columns.
+func readValues[R any](values []value, columns []column[R], row *R) {
+	for i := range columns {
+		values[i] = columns[i].get(row)
+	}
+}

@@ -175,10 +175,7 @@ func (k Table) source() source {
 type reader[R any] = func(context.Context, filter, key) ([]R, key, error)
 
 func sourceOf[R any](columns []column[R], from func(Store) reader[R]) source {
-	s := source{columns: make([]Column, len(columns))}
-	for i, c := range columns {
-		s.columns[i] = c.Column
-	}
+	s := source{columns: declared(columns)}
 	s.read = func(ctx context.Context, store Store, f filter, after key) (batch, error) {
 		rows, next, err := from(store)(ctx, f, after)
 		if err != nil {
@@ -187,9 +184,7 @@ func sourceOf[R any](columns []column[R], from func(Store) reader[R]) source {
 		return batch{rows: len(rows), next: next, each: func(write func([]value) error) error {
 			values := make([]value, len(columns))
 			for i := range rows {
-				for j := range columns {
-					values[j] = columns[j].get(&rows[i])
-				}
+				readValues(values, columns, &rows[i])
 				if err := write(values); err != nil {
 					return err
 				}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -50,25 +48,24 @@ type FeedStore interface {
 
 // FeedLine is an attempt as a JSON object, without a line break. Cursor is its place in the feed.
 type FeedLine struct {
-	Cursor Cursor
+	Cursor report.FeedPosition
 	JSON   []byte
 }
 
 // Start returns the cursor of a text, or of an instant if the text is empty; the beginning if both
 // are zero. It returns crawl.ErrInvalid for a text that is no cursor of this database.
-func (f *Feed) Start(ctx context.Context, text string, since time.Time) (Cursor, error) {
+func (f *Feed) Start(ctx context.Context, text string, since time.Time) (report.FeedPosition, error) {
 	if text == "" {
 		if since.IsZero() {
-			return Cursor{}, nil
+			return report.FeedPosition{}, nil
 		}
-		p, err := f.Store.FeedSince(ctx, since)
-		return Cursor(p), err
+		return f.Store.FeedSince(ctx, since)
 	}
-	c, err := parseCursor(text)
+	c, err := report.ParseFeedPosition(text)
 	if err != nil {
 		return c, err
 	}
-	if err := f.Store.CheckFeedPosition(ctx, report.FeedPosition(c)); err != nil {
+	if err := f.Store.CheckFeedPosition(ctx, c); err != nil {
 		if errors.Is(err, crawl.ErrNotFound) {
 			return c, fmt.Errorf("%w: cursor %s: this database has no such attempt, perhaps because a backup was restored: "+
 				"start anew from an instant before the backup", crawl.ErrInvalid, c)
@@ -80,15 +77,15 @@ func (f *Feed) Start(ctx context.Context, text string, since time.Time) (Cursor,
 
 // Each calls do with each line after a cursor, up to the present end of the feed. It returns the
 // cursor after which the feed goes on, also if do returns an error.
-func (f *Feed) Each(ctx context.Context, after Cursor, do func(FeedLine) error) (Cursor, error) {
+func (f *Feed) Each(ctx context.Context, after report.FeedPosition, do func(FeedLine) error) (report.FeedPosition, error) {
 	end, err := f.Store.FeedEnd(ctx, after.Number)
-	if err != nil {
+	if err != nil || end <= after.Number {
 		return after, err
 	}
 	objects := newFeedObjects()
 	for {
-		rows, next, err := f.Store.Feed(ctx, f.RunID, report.FeedPosition(after), end)
-		if err != nil || Cursor(next) == after {
+		rows, next, err := f.Store.Feed(ctx, f.RunID, after, end)
+		if err != nil || next == after {
 			return after, err
 		}
 		now := time.Now()
@@ -102,33 +99,8 @@ func (f *Feed) Each(ctx context.Context, after Cursor, do func(FeedLine) error) 
 			}
 			after = line.Cursor
 		}
-		after = Cursor(next)
+		after = next
 	}
-}
-
-// Cursor is a place in the feed. Its text is opaque to programs.
-type Cursor report.FeedPosition
-
-// String returns the position and the end of its attempt.
-func (c Cursor) String() string {
-	if c.At.IsZero() {
-		return strconv.FormatInt(c.Number, 10)
-	}
-	return strconv.FormatInt(c.Number, 10) + "-" + strconv.FormatInt(c.At.UnixMicro(), 10)
-}
-
-func parseCursor(text string) (c Cursor, err error) {
-	number, at, dated := strings.Cut(text, "-")
-	c.Number, err = strconv.ParseInt(number, 10, 64)
-	if err == nil && dated {
-		var micros int64
-		micros, err = strconv.ParseInt(at, 10, 64)
-		c.At = time.UnixMicro(micros)
-	}
-	if err != nil || c.Number < 0 {
-		return Cursor{}, fmt.Errorf("%w: cursor %q: want the cursor of a line of the feed", crawl.ErrInvalid, text)
-	}
-	return c, nil
 }
 
 func eventOf(r *report.FeedRow) Event {
@@ -154,7 +126,11 @@ func eventOf(r *report.FeedRow) Event {
 
 // feedObjects writes the objects of a line with the columns of an export.
 type feedObjects struct {
-	attempt, page, link, provenance, image func(line []byte, row any) []byte
+	attempt    object[report.CrawlRow]
+	page       object[page]
+	link       object[report.LinkRow]
+	provenance object[report.ProvenanceRow]
+	image      object[report.ImageRow]
 }
 
 func newFeedObjects() feedObjects {
@@ -164,23 +140,20 @@ func newFeedObjects() feedObjects {
 	}
 }
 
-// objectOf returns a function that appends a *R as an object.
-func objectOf[R any](columns []column[R]) func([]byte, any) []byte {
-	declared := make([]Column, len(columns))
-	for i, c := range columns {
-		declared[i] = c.Column
-	}
-	keys, values := keysOf(declared), make([]value, len(columns))
-	return func(line []byte, row any) []byte {
-		for i, c := range columns {
-			values[i] = c.get(row.(*R)) //nolint:forcetypeassert // the caller's own type
-		}
-		return appendObject(line, declared, keys, values)
+// object appends a row to a line.
+type object[R any] func(line []byte, row *R) []byte
+
+func objectOf[R any](columns []column[R]) object[R] {
+	names, values := declared(columns), make([]value, len(columns))
+	keys := keysOf(names)
+	return func(line []byte, row *R) []byte {
+		readValues(values, columns, row)
+		return appendObject(line, names, keys, values)
 	}
 }
 
 func (o feedObjects) line(r *report.FeedRow, now time.Time) (FeedLine, error) {
-	cursor, event := Cursor(r.Position), eventOf(r)
+	cursor, event := r.Position, eventOf(r)
 	line := fmt.Appendf(nil, `{"cursor":"%s","event":"%s","attempt":`, cursor, event)
 	line = o.attempt(line, &r.Attempt)
 	if r.Attempt.Kind.Image() {
@@ -199,10 +172,10 @@ func (o feedObjects) line(r *report.FeedRow, now time.Time) (FeedLine, error) {
 	return FeedLine{cursor, append(line, '}')}, nil
 }
 
-func appendObjects[R any](line []byte, label string, rows []R, object func([]byte, any) []byte) []byte {
+func appendObjects[R any](line []byte, label string, rows []R, write object[R]) []byte {
 	line = append(line, label...)
 	for i := range rows {
-		line = append(object(line, &rows[i]), ',')
+		line = append(write(line, &rows[i]), ',')
 	}
 	return append(bytes.TrimSuffix(line, []byte(",")), ']')
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/internal/export"
 )
 
@@ -34,20 +35,18 @@ var (
 // feed sends lines of the feed: with Accept: text/event-stream as server-sent events, else as JSON
 // lines as soon as there is one, or an empty body after the wait.
 func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.eventStreams <- struct{}{}:
-		defer func() { <-s.eventStreams }()
-	default:
-		s.writeJSON(w, http.StatusServiceUnavailable, map[string]string{"error": "too many readers receive updates: try again later"})
+	leave, admitted := s.admitReader(w, "try again later")
+	if !admitted {
 		return
 	}
+	defer leave()
 	isStream := strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 	feed, after, wait, err := s.openFeed(r, isStream)
 	if err != nil {
 		s.problem(w, r, err)
 		return
 	}
-	send := &feedSender{w: w, control: http.NewResponseController(w), isStream: isStream}
+	send := &feedSender{server: s, w: w, control: http.NewResponseController(w), isStream: isStream}
 	over := time.After(wait)
 	ctx, cancel := context.WithTimeout(r.Context(), wait+pageTimeout)
 	defer cancel()
@@ -82,7 +81,7 @@ func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 
 // openFeed returns the feed, its start and the time to wait. A browser that connects again sends
 // the cursor as Last-Event-ID.
-func (s *Server) openFeed(r *http.Request, isStream bool) (feed *export.Feed, after export.Cursor, wait time.Duration, err error) {
+func (s *Server) openFeed(r *http.Request, isStream bool) (feed *export.Feed, after report.FeedPosition, wait time.Duration, err error) {
 	query := r.URL.Query()
 	feed = &export.Feed{Store: s.Store}
 	if name := query.Get("run"); name != "" {
@@ -119,6 +118,7 @@ func waitOf(text string) (time.Duration, error) {
 
 // feedSender writes lines to a response.
 type feedSender struct {
+	server   *Server
 	w        http.ResponseWriter
 	control  *http.ResponseController
 	isStream bool
@@ -171,11 +171,7 @@ func (f *feedSender) begin() {
 	if f.isStream {
 		contentType = "text/event-stream"
 	}
-	f.w.Header().Set("Content-Type", contentType)
-	f.w.Header().Set("Cache-Control", "no-store")
-	f.w.Header().Set("X-Accel-Buffering", "no") // a proxy must not delay lines
-	// the request is read: its deadline would end the response
-	_ = f.control.SetReadDeadline(time.Time{})
+	f.server.beginStream(f.w, f.control, contentType)
 }
 
 func (f *feedSender) write(format string, args ...any) error {

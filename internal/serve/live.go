@@ -49,24 +49,38 @@ func (s *Server) live(r *http.Request) (view, error) {
 	return v, nil
 }
 
-// events sends the page's JSON repeatedly, as server-sent events.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
+// admitReader admits one of maxEventStreams readers, until leave is called. It refuses others with
+// a remedy.
+func (s *Server) admitReader(w http.ResponseWriter, remedy string) (leave func(), admitted bool) {
 	select {
 	case s.eventStreams <- struct{}{}:
-		defer func() { <-s.eventStreams }()
+		return func() { <-s.eventStreams }, true
 	default:
-		s.writeJSON(w, http.StatusServiceUnavailable,
-			map[string]string{"error": "too many readers receive updates: reload the page to update it"})
-		return
+		s.writeJSON(w, http.StatusServiceUnavailable, map[string]string{"error": "too many readers receive updates: " + remedy})
+		return nil, false
 	}
-	control := http.NewResponseController(w)
+}
+
+// beginStream writes the header of a response that lasts longer than a page.
+func (s *Server) beginStream(w http.ResponseWriter, control *http.ResponseController, contentType string) {
 	// the request is read: its deadline would end the response
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
-		s.Logger.Warn("could not extend the write deadline of live updates", "error", err)
+		s.Logger.Warn("could not extend the read deadline of a stream", "error", err)
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not delay events
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not delay it
+}
+
+// events sends the page's JSON repeatedly, as server-sent events.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, p page) {
+	leave, admitted := s.admitReader(w, "reload the page to update it")
+	if !admitted {
+		return
+	}
+	defer leave()
+	control := http.NewResponseController(w)
+	s.beginStream(w, control, "text/event-stream")
 	ticker := time.NewTicker(eventInterval)
 	defer ticker.Stop()
 	for end := time.Now().Add(maxStreamDuration); time.Now().Before(end); {

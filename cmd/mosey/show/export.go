@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -202,19 +203,30 @@ func (c *ExportCmd) write(ctx context.Context, e *command.Env, x *export.Export,
 	case c.Out != stdoutName:
 		return x.ToFile(ctx, c.Out)
 	}
+	var p export.Progress
+	err := toStdout(e, func(out io.Writer) (err error) {
+		p, err = x.ToWriter(ctx, out)
+		return err
+	})
+	return p, err
+}
+
+// toStdout calls write with the unchanged standard output; a terminal gets no control characters.
+// It returns ErrReaderGone if standard output was closed.
+func toStdout(e *command.Env, write func(io.Writer) error) error {
 	// A closed pipe must not end this process before the database is closed.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
 	out := wiring.Raw(e.Stdout)
 	if e.Terminal {
-		out = e.Stdout // without control characters
+		out = e.Stdout
 	}
-	p, err := x.ToWriter(ctx, out)
+	err := write(out)
 	if errors.Is(err, syscall.EPIPE) {
-		err = ErrReaderGone
+		return ErrReaderGone
 	}
-	return p, err
+	return err
 }
 
 func (c *ExportCmd) stopped(p export.Progress) error {

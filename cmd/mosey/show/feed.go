@@ -3,14 +3,12 @@ package show
 import (
 	"bufio"
 	"context"
-	"errors"
-	"os"
-	"os/signal"
-	"syscall"
+	"io"
 	"time"
 
 	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
+	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/export"
 )
@@ -45,22 +43,15 @@ func (c *FeedCmd) Run(ctx context.Context, e *command.Env) error {
 		if err != nil {
 			return command.InvalidAsUsage(err)
 		}
-		if err := c.print(ctx, e, feed, after); err != nil && ctx.Err() == nil {
+		err = toStdout(e, func(out io.Writer) error { return c.print(ctx, bufio.NewWriter(out), feed, after) })
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		return nil // after Ctrl-C too, because each line has its cursor
 	})
 }
 
-func (c *FeedCmd) print(ctx context.Context, e *command.Env, feed *export.Feed, after export.Cursor) (err error) {
-	// A closed pipe must not end this process before the database is closed.
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	defer signal.Stop(pipe)
-	out := bufio.NewWriter(wiring.Raw(e.Stdout))
-	if e.Terminal {
-		out.Reset(e.Stdout) // without control characters
-	}
+func (c *FeedCmd) print(ctx context.Context, out *bufio.Writer, feed *export.Feed, after report.FeedPosition) (err error) {
 	for {
 		after, err = feed.Each(ctx, after, func(line export.FeedLine) error {
 			_, err := out.Write(append(line.JSON, '\n'))
@@ -69,10 +60,7 @@ func (c *FeedCmd) print(ctx context.Context, e *command.Env, feed *export.Feed, 
 		if flushErr := out.Flush(); err == nil {
 			err = flushErr
 		}
-		switch {
-		case errors.Is(err, syscall.EPIPE):
-			return ErrReaderGone
-		case err != nil || !c.Follow:
+		if err != nil || !c.Follow {
 			return err
 		}
 		select {
