@@ -99,10 +99,10 @@ const (
 	addressBytes = 24
 )
 
-func newCache(size uint64) (*otter.Cache[string, record], error) {
-	cache, err := otter.New(&otter.Options[string, record]{
+func newCache(size uint64) (*otter.Cache[string, *record], error) {
+	cache, err := otter.New(&otter.Options[string, *record]{
 		MaximumWeight: size,
-		Weigher: func(name string, r record) uint32 {
+		Weigher: func(name string, r *record) uint32 {
 			addrs := len(r[0].addrs) + len(r[1].addrs)
 			return uint32(recordBytes + len(name) + addrs*addressBytes) //nolint:gosec // a few KB at most
 		},

@@ -235,7 +235,7 @@ func TestCacheIsBounded(t *testing.T) {
 	cache, err := newCache(10_000)
 	require.NoError(t, err)
 	for i := range 1000 {
-		cache.Set(fmt.Sprintf("host%d.test", i), record{})
+		cache.Set(fmt.Sprintf("host%d.test", i), &record{})
 	}
 	cache.CleanUp()
 	require.LessOrEqual(t, cache.WeightedSize(), uint64(10_000))

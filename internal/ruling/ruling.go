@@ -37,7 +37,8 @@ const (
 // Reader reads rulings. It is safe for concurrent use.
 type Reader struct {
 	store Store
-	cache *otter.Cache[string, parsed]
+	// cache holds pointers: caches of pointers share their code, and another would link 300 KB.
+	cache *otter.Cache[string, *parsed]
 	// hits and misses count the reads that hit and missed the cache
 	hits, misses atomic.Int64
 	// windows caches politeness.Windows by their text
@@ -53,9 +54,9 @@ type parsed struct {
 
 // New returns a Reader with an empty cache.
 func New(store Store) (*Reader, error) {
-	cache, err := otter.New(&otter.Options[string, parsed]{
+	cache, err := otter.New(&otter.Options[string, *parsed]{
 		MaximumWeight: cacheBytes,
-		Weigher: func(key string, r parsed) uint32 {
+		Weigher: func(key string, r *parsed) uint32 {
 			return uint32(len(key) + r.size + entryOverhead) //nolint:gosec // bounded by package robots
 		},
 	})
@@ -127,7 +128,7 @@ func (r *Reader) read(ctx context.Context, c crawl.AttemptFacts, probing bool) (
 }
 
 // rules returns the rules of an origin in the version that the facts name.
-func (r *Reader) rules(ctx context.Context, origin string, version int64) (parsed, error) {
+func (r *Reader) rules(ctx context.Context, origin string, version int64) (*parsed, error) {
 	key := origin + " " + strconv.FormatInt(version, 10)
 	if p, ok := r.cache.GetIfPresent(key); ok {
 		r.hits.Add(1)
@@ -136,7 +137,7 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (parse
 	r.misses.Add(1)
 	stored, err := r.store.Robots(ctx, origin)
 	if err != nil {
-		return parsed{}, err
+		return nil, err
 	}
 	stored.Origin = origin
 	// The read version may be newer than the requested version. It holds now, but only under its own
@@ -144,14 +145,14 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (parse
 	return r.cacheRules(stored, stored.Version)
 }
 
-func (r *Reader) cacheRules(stored crawl.Robots, version int64) (parsed, error) {
-	p := parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, size: len(stored.Rules) + len(stored.TDM)}
+func (r *Reader) cacheRules(stored crawl.Robots, version int64) (*parsed, error) {
+	p := &parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, size: len(stored.Rules) + len(stored.TDM)}
 	for _, s := range p.sitemaps {
 		p.size += len(s)
 	}
 	if len(stored.TDM) > 0 {
 		if err := json.Unmarshal(stored.TDM, &p.tdm); err != nil {
-			return parsed{}, fmt.Errorf("read the tdmrep.json of %s: %w", stored.Origin, err)
+			return nil, fmt.Errorf("read the tdmrep.json of %s: %w", stored.Origin, err)
 		}
 	}
 	r.cache.Set(stored.Origin+" "+strconv.FormatInt(version, 10), p)
@@ -171,7 +172,10 @@ func (r *Reader) CacheRecorded(recorded crawl.Robots, after crawl.Facts) error {
 // Sitemaps returns the sitemaps in an origin's robots.txt of the version that the facts name.
 func (r *Reader) Sitemaps(ctx context.Context, origin string, version int64) ([]string, error) {
 	p, err := r.rules(ctx, origin, version)
-	return p.sitemaps, err
+	if err != nil {
+		return nil, err
+	}
+	return p.sitemaps, nil
 }
 
 // CacheUse counts the reads that hit and missed the cache.
