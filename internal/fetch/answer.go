@@ -26,6 +26,8 @@ type answer struct {
 	header        http.Header
 	contentLength int64 // of the encoded body; -1 means unknown
 	body          io.Reader
+	// interimBytes is the size of the interim responses and empty lines before it.
+	interimBytes int64
 }
 
 // readAnswer reads an HTTP/1.x response (RFC 9112) from source as browsers do. Where the standard
@@ -45,11 +47,12 @@ func readAnswer(source *bufio.Reader) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
+		interimBytes := int64(maxHeaderBytes - lines.lineLeft)
 		header, err := readHeader(lines)
 		if err != nil {
 			return nil, err
 		}
-		a := &answer{status: status, header: header}
+		a := &answer{status: status, header: header, interimBytes: interimBytes}
 		switch {
 		case status == http.StatusSwitchingProtocols:
 			return a, nil
@@ -183,12 +186,15 @@ func cleanValue(value string) string {
 type lineReader struct {
 	source *bufio.Reader
 	left   int
+	// lineLeft is left before the last line.
+	lineLeft int
 }
 
 var errTooLong = errors.New("the header is too long")
 
 // next returns a line without its end. The end of the source is io.ErrUnexpectedEOF.
 func (l *lineReader) next() ([]byte, error) {
+	l.lineLeft = l.left
 	var line []byte
 	for {
 		part, err := l.source.ReadSlice('\n')
@@ -274,6 +280,7 @@ func (c *chunkReader) next() error {
 	case err != nil:
 		return errors.New("not the size of a chunk")
 	case size == 0:
+		c.skipEnd()
 		return io.EOF
 	}
 	c.excess = max(0, c.excess+int64(maxChunkExcess-c.lines.left)-16-2*int64(min(size, maxChunkExcess)))
@@ -282,4 +289,12 @@ func (c *chunkReader) next() error {
 	}
 	c.chunk = exactReader{source: c.lines.source, left: int64(size)}
 	return nil
+}
+
+// skipEnd skips the end of a body without trailers, if it is here already: nothing waits for it.
+func (c *chunkReader) skipEnd() {
+	source := c.lines.source
+	if end, err := source.Peek(min(2, source.Buffered())); err == nil && string(end) == "\r\n" {
+		_, _ = source.Discard(2)
+	}
 }

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -58,6 +59,9 @@ type Request struct {
 	// Addr is the address to connect to, as granted by the politeness guard. Required.
 	Addr netip.Addr
 
+	// Capture keeps the exchanged bytes in Response.Capture.
+	Capture bool
+
 	// Deadline is the end of sending: after it no connection is opened and no byte is sent. Take it
 	// from time.Now, because both its clocks count: the monotonic clock, and the wall clock, which
 	// continues in a suspended machine. It does not limit the response. Zero means no deadline. It
@@ -91,6 +95,9 @@ type Response struct {
 	// It has no name, and Release closes it.
 	File     *os.File
 	FileSize int64
+
+	// Capture holds the exchanged bytes if Request.Capture is set. Release closes it.
+	Capture *Capture
 
 	// Connect is the time from Do's start until the connection was ready, TLS included.
 	Connect time.Duration
@@ -130,12 +137,18 @@ type Response struct {
 // Release releases the body and its share of Config.MaxBytesInFlight. It sets Body and File to nil,
 // because their memory is reused. Repeated calls, and calls on nil, do nothing.
 func (r *Response) Release() {
-	if r != nil && r.release != nil {
+	if r == nil {
+		return
+	}
+	if r.release != nil {
 		r.release()
 	}
+	r.Capture.close()
+	r.Capture = nil
 }
 
 type exchange struct {
+	capture   *Capture // nil if not wanted
 	guard     *guard
 	link      *link
 	secure    *tls.Conn // nil without TLS
@@ -165,13 +178,21 @@ func (c *Client) Do(ctx context.Context, request Request) (*Response, error) {
 // do is like Do, on an exchange that only holds its request.
 func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 	start := time.Now()
+	if x.request.Capture {
+		x.capture = new(Capture)
+	}
 	response, failure := c.run(ctx, x)
+	if failure == nil {
+		failure = x.capture.check()
+	}
 	if x.link != nil {
 		// The response is complete, or abandoned: ignore an error on closing.
 		_ = x.link.Close()
 	}
 	ended := time.Now()
 	if failure != nil {
+		response.Release()
+		x.capture.close()
 		failure.EndedAt, failure.Sent, failure.Status = ended, x.sent, x.status
 		failure.Connected = x.link != nil
 		failure.Total = ended.Sub(start)
@@ -183,6 +204,7 @@ func (c *Client) do(ctx context.Context, x *exchange) (*Response, *Error) {
 		}
 		return nil, failure
 	}
+	response.Capture = x.capture
 	response.EndedAt = ended
 	response.Connect = x.connected.Sub(start)
 	response.FirstByte = x.link.firstByte.Load().Sub(start)
@@ -199,7 +221,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	if err != nil {
 		return nil, fail(CauseInvalid, "invalid request", err)
 	}
-	if x.request.ToFile {
+	if x.request.ToFile || x.request.Capture {
 		if err := checkTempFile(); err != nil {
 			return nil, spoolError(err)
 		}
@@ -216,7 +238,10 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	stop := context.AfterFunc(total, func() { _ = x.link.Close() })
 	defer stop()
 	source := newSource(x.link)
-	defer releaseSource(source)
+	defer func() {
+		x.capture.trim(source.Buffered())
+		releaseSource(source)
+	}()
 	answer, err := c.send(x, request, source)
 	if err != nil {
 		return nil, classify(caller, total, CauseProtocol, "no response", err)
@@ -232,35 +257,63 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 	if answer.status == http.StatusPartialContent && !isWhole(answer.header) {
 		return nil, fail(CauseProtocol, "a part of the content that was not asked for", nil)
 	}
-	contentType := answer.header.Get("Content-Type")
-	response := &Response{
-		ContentLength: answer.contentLength,
-		ContentType:   contentType,
-		Header:        answer.header,
-		MediaType:     mediaType(contentType),
-		Status:        answer.status,
-	}
+	response := newResponse(answer)
 	if x.request.WantBody != nil && !x.request.WantBody(response) {
 		return response, nil
 	}
 	limit := cmp.Or(x.request.MaxBodyBytes, c.config.MaxBodyBytes)
 	share := &memoryShare{ctx: total, memory: c.memory, size: min(limit, c.config.MaxBytesInFlight)}
-	buffer := newBuffer()
-	response.release = sync.OnceFunc(func() {
-		if share.acquired {
-			share.memory.Release(share.size)
-		}
-		if response.File != nil {
-			closeSpool(response.File)
-		}
-		response.Body, response.File = nil, nil
-		releaseBuffer(buffer)
-	})
-	if err := readBody(response, answer.body, buffer, bodyLimits{
+	if err := readBody(response, answer.body, response.newBody(share), bodyLimits{
 		bytes: limit, idle: c.config.IdleTimeout, share: share, link: x.link, toFile: x.request.ToFile,
 	}); err != nil {
 		response.release()
 		return nil, classify(caller, total, CauseProtocol, "the body is incomplete", err)
+	}
+	return response, nil
+}
+
+// newResponse returns the response of a head.
+func newResponse(a *answer) *Response {
+	contentType := a.header.Get("Content-Type")
+	return &Response{
+		ContentLength: a.contentLength,
+		ContentType:   contentType,
+		Header:        a.header,
+		MediaType:     mediaType(contentType),
+		Status:        a.status,
+	}
+}
+
+// newBody returns the buffer for the body, which Release frees with its share.
+func (r *Response) newBody(share *memoryShare) *bytes.Buffer {
+	buffer := newBuffer()
+	r.release = sync.OnceFunc(func() {
+		if share.acquired {
+			share.memory.Release(share.size)
+		}
+		if r.File != nil {
+			closeSpool(r.File)
+		}
+		r.Body, r.File = nil, nil
+		releaseBuffer(buffer)
+	})
+	return buffer
+}
+
+// Replay reads a captured response like Do, with a body of at most limit decoded bytes. The caller
+// must release it.
+func Replay(captured io.Reader, limit int64) (*Response, error) {
+	source := newSource(captured)
+	defer releaseSource(source)
+	answer, err := readAnswer(source)
+	if err != nil {
+		return nil, err
+	}
+	response := newResponse(answer)
+	share := &memoryShare{ctx: context.Background(), memory: semaphore.NewWeighted(limit), size: limit}
+	if err := readBody(response, answer.body, response.newBody(share), bodyLimits{bytes: limit, share: share}); err != nil {
+		response.Release()
+		return nil, err
 	}
 	return response, nil
 }
@@ -308,7 +361,11 @@ func (c *Client) send(x *exchange, request *http.Request, source *bufio.Reader) 
 		return c.http2.send(x, request)
 	}
 	request.Close = true
-	if err := request.Write(x.link); err != nil {
+	to := io.Writer(x.link)
+	if x.capture != nil {
+		to, x.link.capture = io.MultiWriter(x.link, &x.capture.Sent), x.capture
+	}
+	if err := request.Write(to); err != nil {
 		return nil, err
 	}
 	if err := x.link.SetReadDeadline(time.Now().Add(c.config.FirstByteTimeout)); err != nil {
@@ -318,6 +375,9 @@ func (c *Client) send(x *exchange, request *http.Request, source *bufio.Reader) 
 	answer, err := readAnswer(source)
 	if err != nil {
 		return nil, c.http2.suspect(x, isFrame, err)
+	}
+	if x.capture != nil {
+		x.capture.start = answer.interimBytes
 	}
 	return answer, nil
 }

@@ -142,6 +142,7 @@ func (g *guard) Write(p []byte) (int, error) {
 // last caller, must return with a closed connection. A TLS connection ends with its close_notify.
 type link struct {
 	net.Conn
+	capture   *Capture // gets all received bytes; nil if not wanted
 	closeOnce sync.Once
 	closeErr  error
 	firstByte atomic.Pointer[time.Time]
@@ -151,6 +152,9 @@ func (l *link) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
 	if n > 0 {
 		l.noteFirstByte()
+	}
+	if l.capture != nil {
+		_, _ = l.capture.Write(p[:n])
 	}
 	return n, err
 }

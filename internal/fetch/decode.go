@@ -263,6 +263,9 @@ const minRate = 1000
 // setReadDeadline limits the next read. A closed connection needs no limit: the rest is in a
 // buffer.
 func (w *wireReader) setReadDeadline() {
+	if w.link == nil { // a capture
+		return
+	}
 	now := time.Now()
 	first := now
 	if t := w.link.firstByte.Load(); t != nil {

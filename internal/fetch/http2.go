@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -59,7 +60,15 @@ func (c *http2Client) send(x *exchange, request *http.Request) (*answer, error) 
 		return nil, err
 	}
 	x.link.noteFirstByte()
-	return &answer{status: response.StatusCode, header: response.Header, contentLength: response.ContentLength, body: response.Body}, nil
+	body := io.Reader(response.Body)
+	if x.capture != nil {
+		if err := request.Write(&x.capture.Sent); err != nil {
+			return nil, err
+		}
+		x.capture.writeHead(response)
+		body = capturedBody{io.TeeReader(response.Body, x.capture), response.Body}
+	}
+	return &answer{status: response.StatusCode, header: response.Header, contentLength: response.ContentLength, body: body}, nil
 }
 
 // protocols returns the protocols to offer to host.

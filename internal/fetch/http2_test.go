@@ -139,6 +139,21 @@ func TestServersOfHTTP2Only(t *testing.T) {
 		require.Equal(t, page[:1000], string(response.Body))
 	})
 
+	t.Run("IsCapturedInTheFramingOfHTTP1", func(t *testing.T) {
+		t.Parallel()
+		request := serveHTTP2(t, authority, true, handle).getTLS()
+		request.Capture = true
+		response, err := newClient(t, authority.trust).Do(t.Context(), request)
+		require.NoError(t, err)
+		defer response.Release()
+		require.True(t, strings.HasPrefix(response.Capture.Sent.String(), "GET / HTTP/1.1\r\nHost: "))
+		replayed, err := fetch.Replay(response.Capture.Received(), fetch.MaxBodyBytesDefault)
+		require.NoError(t, err)
+		defer replayed.Release()
+		require.Equal(t, page, string(replayed.Body))
+		require.Equal(t, response.Header, replayed.Header)
+	})
+
 	t.Run("StaysAFailureWithoutTLS", func(t *testing.T) {
 		t.Parallel()
 		for _, then := range []func(net.Conn){func(net.Conn) {}, hang} {

@@ -10,12 +10,10 @@ import (
 // spool writes a body to a file without a name: prefix and the rest, at most limit bytes. The
 // caller closes the file, which frees it. An error of the file is ours, not the site's.
 func spool(prefix *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64, error) {
-	file, err := os.CreateTemp("", "mosey-body-*")
+	file, err := createSpool()
 	if err != nil {
 		return nil, 0, spoolError(err)
 	}
-	// If an open file cannot be removed, Response.Release removes it.
-	_ = os.Remove(file.Name())
 	out := &spoolWriter{file: file}
 	written, err := io.Copy(out, io.LimitReader(io.MultiReader(bytes.NewReader(prefix.Bytes()), source), limit))
 	if out.err != nil {
@@ -29,6 +27,16 @@ func spool(prefix *bytes.Buffer, source io.Reader, limit int64) (*os.File, int64
 		return nil, 0, err
 	}
 	return file, written, nil
+}
+
+// createSpool creates a file without a name. closeSpool removes it where an open file keeps its
+// name.
+func createSpool() (*os.File, error) {
+	file, err := os.CreateTemp("", "mosey-body-*")
+	if err == nil {
+		_ = os.Remove(file.Name())
+	}
+	return file, err
 }
 
 // checkTempFile checks, before anything is sent, whether a body can be stored in a file.

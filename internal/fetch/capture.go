@@ -1,0 +1,85 @@
+package fetch
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// Capture holds the bytes of an exchange as they were sent and received, below TLS. An exchange by
+// HTTP/2 is written in the framing of HTTP/1.1.
+type Capture struct {
+	// Sent is the request.
+	Sent bytes.Buffer
+
+	// received holds the response up to 64 KiB, and file the rest. size counts both.
+	received bytes.Buffer
+	file     *os.File
+	size     int64
+	// start is the size of the interim responses, which do not belong to the response.
+	start int64
+	err   error
+}
+
+// Received returns the response: its final head, and the body if it was read.
+func (c *Capture) Received() io.Reader {
+	if c.file == nil {
+		return io.NewSectionReader(bytes.NewReader(c.received.Bytes()), c.start, c.size-c.start)
+	}
+	return io.NewSectionReader(c.file, c.start, c.size-c.start)
+}
+
+// Write adds received bytes. It never fails, because the caller is reading a connection: an error
+// of the file is kept for check.
+func (c *Capture) Write(p []byte) (int, error) {
+	c.size += int64(len(p))
+	if c.file == nil && c.received.Len()+len(p) > unsharedBodyBytes && c.err == nil {
+		if c.file, c.err = createSpool(); c.err == nil {
+			_, c.err = c.file.Write(c.received.Bytes())
+		}
+	}
+	switch {
+	case c.err != nil:
+	case c.file != nil:
+		_, c.err = c.file.Write(p)
+	default:
+		c.received.Write(p)
+	}
+	return len(p), nil
+}
+
+// writeHead adds the head of a response by HTTP/2.
+func (c *Capture) writeHead(response *http.Response) {
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\n", response.StatusCode, http.StatusText(response.StatusCode))
+	_ = response.Header.Write(c)
+	_, _ = c.Write([]byte("\r\n"))
+}
+
+// check returns the error of the file, if any.
+func (c *Capture) check() *Error {
+	if c == nil || c.err == nil {
+		return nil
+	}
+	return spoolError(c.err)
+}
+
+// trim drops the last unread bytes: they follow the response on the connection.
+func (c *Capture) trim(unread int) {
+	if c != nil {
+		c.size -= int64(unread)
+	}
+}
+
+func (c *Capture) close() {
+	if c != nil && c.file != nil {
+		closeSpool(c.file)
+	}
+}
+
+// capturedBody is a body by HTTP/2 whose bytes are captured.
+type capturedBody struct {
+	io.Reader
+	io.Closer
+}
