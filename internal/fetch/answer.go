@@ -28,6 +28,8 @@ type answer struct {
 	body          io.Reader
 	// interimBytes is the size of the interim responses and empty lines before it.
 	interimBytes int64
+	// headBytes is the size of all that precedes the body.
+	headBytes int64
 }
 
 // readAnswer reads an HTTP/1.x response (RFC 9112) from source as browsers do. Where the standard
@@ -52,7 +54,7 @@ func readAnswer(source *bufio.Reader) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		a := &answer{status: status, header: header, interimBytes: interimBytes}
+		a := &answer{status: status, header: header, interimBytes: interimBytes, headBytes: int64(maxHeaderBytes - lines.left)}
 		switch {
 		case status == http.StatusSwitchingProtocols:
 			return a, nil

@@ -20,15 +20,25 @@ type Capture struct {
 	size     int64
 	// start is the size of the interim responses, which do not belong to the response.
 	start int64
-	err   error
+	// headEnd is the size of all that precedes the body.
+	headEnd int64
+	err     error
 }
 
 // Received returns the response: its final head, and the body if it was read.
-func (c *Capture) Received() io.Reader {
+func (c *Capture) Received() io.Reader { return c.section(c.start, c.size) }
+
+// Head returns the final head.
+func (c *Capture) Head() io.Reader { return c.section(c.start, c.headEnd) }
+
+// Payload returns the body as it was received, with its codings.
+func (c *Capture) Payload() io.Reader { return c.section(c.headEnd, c.size) }
+
+func (c *Capture) section(from, to int64) io.Reader {
 	if c.file == nil {
-		return io.NewSectionReader(bytes.NewReader(c.received.Bytes()), c.start, c.size-c.start)
+		return io.NewSectionReader(bytes.NewReader(c.received.Bytes()), from, to-from)
 	}
-	return io.NewSectionReader(c.file, c.start, c.size-c.start)
+	return io.NewSectionReader(c.file, from, to-from)
 }
 
 // Write adds received bytes. It never fails, because the caller is reading a connection: an error
@@ -55,6 +65,7 @@ func (c *Capture) writeHead(response *http.Response) {
 	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\n", response.StatusCode, http.StatusText(response.StatusCode))
 	_ = response.Header.Write(c)
 	_, _ = c.Write([]byte("\r\n"))
+	c.headEnd = c.size
 }
 
 // check returns the error of the file, if any.

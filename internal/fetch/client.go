@@ -377,7 +377,7 @@ func (c *Client) send(x *exchange, request *http.Request, source *bufio.Reader) 
 		return nil, c.http2.suspect(x, isFrame, err)
 	}
 	if x.capture != nil {
-		x.capture.start = answer.interimBytes
+		x.capture.start, x.capture.headEnd = answer.interimBytes, answer.headBytes
 	}
 	return answer, nil
 }

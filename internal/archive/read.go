@@ -1,0 +1,103 @@
+package archive
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// ErrDamaged reports a record that is missing or differs from its row.
+var ErrDamaged = errors.New("the archive is damaged")
+
+// maxHeadBytes bounds the fields of a record.
+const maxHeadBytes = 64 << 10
+
+// openFile opens a WARC file, which may still be written.
+func openFile(dir, name string) (*os.File, error) {
+	if !filepath.IsLocal(name) {
+		return nil, fmt.Errorf("%w: %q is not the name of a file", crawl.ErrInvalid, name)
+	}
+	path := filepath.Join(dir, name)
+	for range 2 { // it may be completed between two tries
+		for _, p := range []string{path, path + OpenSuffix} {
+			if f, err := os.Open(p); err == nil || !errors.Is(err, fs.ErrNotExist) {
+				return f, err
+			}
+		}
+	}
+	return nil, fmt.Errorf("%w: the file %s is missing in %s", crawl.ErrNotFound, name, dir)
+}
+
+// Read calls fn with the archived response to a request for url: its head and its body, as they
+// were received. A record of another kind or URL is ErrDamaged, and so are other bytes.
+func Read(dir, url string, at crawl.Archived, fn func(io.Reader) error) (err error) {
+	f, err := openFile(dir, at.File)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	damaged := func(err error) error { return fmt.Errorf("%w: %s at %d: %w", ErrDamaged, at.File, at.Offset, err) }
+	r, err := parse(io.NewSectionReader(f, at.Offset, at.Length))
+	if err != nil {
+		return damaged(err)
+	}
+	if kind, of := r.fields.Get("WARC-Type"), r.fields.Get("WARC-Target-URI"); kind != "response" || of != url {
+		return damaged(fmt.Errorf("a %s record of %s, not the response of %s", kind, of, url))
+	}
+	if err := fn(r.block); err != nil {
+		return err
+	}
+	if err := r.end(); err != nil {
+		return damaged(err)
+	}
+	return nil
+}
+
+// storedRecord is a record that is being read.
+type storedRecord struct {
+	fields textproto.MIMEHeader
+	block  io.Reader
+	member *gzip.Reader
+}
+
+// parse begins to read a record in a gzip member.
+func parse(member io.Reader) (*storedRecord, error) {
+	unzipped, err := gzip.NewReader(member)
+	if err != nil {
+		return nil, err
+	}
+	unzipped.Multistream(false)
+	head := bufio.NewReader(&io.LimitedReader{R: unzipped, N: maxHeadBytes})
+	version, err := head.ReadString('\n')
+	if err != nil || version != "WARC/1.1\r\n" {
+		return nil, errors.Join(errors.New("not a record of WARC 1.1"), err)
+	}
+	fields, err := textproto.NewReader(head).ReadMIMEHeader()
+	if err != nil {
+		return nil, err
+	}
+	size, err := strconv.ParseInt(fields.Get("Content-Length"), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	return &storedRecord{fields: fields, block: io.LimitReader(io.MultiReader(head, unzipped), size), member: unzipped}, nil
+}
+
+// end reads the rest of the record, and checks the checksum of the gzip member.
+func (r *storedRecord) end() error {
+	if _, err := io.Copy(io.Discard, r.block); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, r.member) //nolint:gosec // nothing is kept
+	return err
+}
