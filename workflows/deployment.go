@@ -97,7 +97,13 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 			return crawl.NewStateError("no unversioned worker polls the task queues: start one first")
 		}
 	}
-	_, err := d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID})
+	var err error
+	for range setCurrentTries {
+		_, err = d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID})
+		if !isTimeout(err) || ctx.Err() != nil {
+			break
+		}
+	}
 	switch _, refused := errors.AsType[*serviceerror.FailedPrecondition](err); {
 	case NotFound(err), refused:
 		return crawl.NewStateError("version %q of deployment %s cannot become current: %w", buildID, d.Name, err)
@@ -105,6 +111,15 @@ func (d Deployment) SetCurrent(ctx context.Context, buildID string) error {
 		return fmt.Errorf("make version %q of deployment %s current: %w", buildID, d.Name, err)
 	}
 	return nil
+}
+
+// setCurrentTries bounds the tries of SetCurrent, of ten seconds each: the SDK retries no time-out,
+// but a busy Temporal needs longer, and a repetition changes nothing.
+const setCurrentTries = 6
+
+func isTimeout(err error) bool {
+	_, isTimeout := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	return isTimeout || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Remove deletes a version that is not current and has no pinned workflows. It returns an error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -78,4 +79,41 @@ func TestWakerWakesTheOthersOfOneThatFails(t *testing.T) {
 	now = now.Add(time.Minute)
 	_, _, err = waker.Wake(t.Context(), 4)
 	require.ErrorIs(t, err, errFull)
+}
+
+// busyTemporal is too busy for the first calls.
+type busyTemporal struct {
+	client.Client
+
+	deployment *busyDeployment
+}
+
+func (c busyTemporal) WorkerDeploymentClient() client.WorkerDeploymentClient { return c.deployment }
+
+type busyDeployment struct {
+	client.WorkerDeploymentClient
+	client.WorkerDeploymentHandle
+
+	timeouts, calls int
+}
+
+func (d *busyDeployment) GetHandle(string) client.WorkerDeploymentHandle { return d }
+
+func (d *busyDeployment) SetCurrentVersion(
+	context.Context, client.WorkerDeploymentSetCurrentVersionOptions,
+) (client.WorkerDeploymentSetCurrentVersionResponse, error) {
+	if d.calls++; d.calls <= d.timeouts {
+		return client.WorkerDeploymentSetCurrentVersionResponse{}, serviceerror.NewDeadlineExceeded("context deadline exceeded")
+	}
+	return client.WorkerDeploymentSetCurrentVersionResponse{}, nil
+}
+
+func TestSetCurrentOutlastsABusyTemporal(t *testing.T) {
+	t.Parallel()
+	d := &busyDeployment{timeouts: 3}
+	require.NoError(t, workflows.Deployment{Client: busyTemporal{deployment: d}, Name: "mosey"}.SetCurrent(t.Context(), "v1"))
+	require.Equal(t, 4, d.calls)
+	d = &busyDeployment{timeouts: 100}
+	require.ErrorContains(t, workflows.Deployment{Client: busyTemporal{deployment: d}, Name: "mosey"}.SetCurrent(t.Context(), "v1"), "context deadline exceeded")
+	require.Less(t, d.calls, 10)
 }

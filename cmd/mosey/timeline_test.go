@@ -45,11 +45,11 @@ func TestTimeline(t *testing.T) {
 	const name = "site-001.test"
 	// The worker outlives the run, so that it can complete the domain's workflow.
 	h.Start(append([]string{"up"}, s.flags()...)...).Await("Ready.")
+	c := h.client()
+	t.Cleanup(func() { logHistory(t, c, crawl.DomainWorkflowID(name)) })
 	r := h.Execute(s.crawl(s.Seeds()[0], "--detach", "--run", "failing", "--delay", "600ms", "--set", "pages_per_activity=1",
 		"--set", "graylist=0", "--set", "max_attempts=3")...)
 	require.Zero(t, r.Code, r.Stderr)
-	c := h.client()
-	t.Cleanup(func() { logHistory(t, c, crawl.DomainWorkflowID(name)) })
 	require.NoError(t, c.GetWorkflow(t.Context(), crawl.DomainWorkflowID(name), "").Get(t.Context(), nil))
 
 	bars, result := timeline(t, c, crawl.DomainWorkflowID(name))
