@@ -4,6 +4,8 @@ import "time"
 
 // Archived is the record of a response in an archive. The JSON is an on-disk format.
 type Archived struct {
+	// URL is the requested URL in the site's spelling; empty means the page's URL.
+	URL string `json:"url,omitempty"`
 	// File is the name of a WARC file. The record is one gzip member of Length bytes at Offset.
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`

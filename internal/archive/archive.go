@@ -3,13 +3,13 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/internal/fetch"
 )
 
 const (
@@ -54,13 +54,23 @@ type Exchange struct {
 	IP string
 	// At is the start of the request.
 	At      time.Time
-	Capture *fetch.Capture
+	Capture Capture
 	// Truncated is the reason for an incomplete body, "length" or "unspecified"; empty means complete.
 	Truncated string
 	// NotModified is set for a response with status 304.
 	NotModified bool
 	// Earlier is the last record of the URL with a payload; nil means no such record.
 	Earlier *crawl.Archived
+}
+
+// Capture holds the bytes of an exchange. Its methods return them from the start with each call.
+type Capture interface {
+	// Request returns the request, and Received the response.
+	Request() io.Reader
+	Received() io.Reader
+	// Head and Payload return the two parts of the response.
+	Head() io.Reader
+	Payload() io.Reader
 }
 
 // Open opens the archive in a directory. It repairs the files that killed processes have left, and

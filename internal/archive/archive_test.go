@@ -3,8 +3,10 @@ package archive_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -34,6 +36,10 @@ func site(t *testing.T) string {
 			return
 		}
 		var n int
+		if _, err := fmt.Sscanf(r.URL.Path, "/random/%d", &n); err == nil {
+			_, _ = io.CopyN(w, rand.NewChaCha8([32]byte{}), int64(n))
+			return
+		}
 		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &n)
 		_, _ = io.WriteString(w, strings.Repeat("0123456789", n/10))
 	}))
@@ -78,7 +84,7 @@ func records(t *testing.T, path string) []gowarc.WarcRecord {
 	var all []gowarc.WarcRecord
 	for {
 		record, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		require.NoError(t, err)
@@ -92,7 +98,8 @@ func records(t *testing.T, path string) []gowarc.WarcRecord {
 func body(t *testing.T, dir, url string, at crawl.Archived) []byte {
 	t.Helper()
 	var got []byte
-	require.NoError(t, archive.Read(dir, url, at, func(r io.Reader) error {
+	require.NoError(t, archive.Read(dir, at, func(of string, r io.Reader) error {
+		require.Equal(t, url, of)
 		response, err := fetch.Replay(r, fetch.MaxBodyBytesDefault)
 		if err == nil {
 			got = bytes.Clone(response.Body)
@@ -162,19 +169,18 @@ func TestReadFindsDamage(t *testing.T) {
 	at, err := a.Write(x)
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
-	ignore := func(io.Reader) error { return nil }
-	require.ErrorIs(t, archive.Read(dir, url+"/20", at, ignore), archive.ErrDamaged)
+	ignore := func(string, io.Reader) error { return nil }
 	data, err := os.ReadFile(filepath.Join(dir, at.File))
 	require.NoError(t, err)
 	data[at.Offset+at.Length-5] ^= 1 // of the checksum
 	require.NoError(t, os.WriteFile(filepath.Join(dir, at.File), data, 0o600))
-	require.ErrorIs(t, archive.Read(dir, x.URL, at, ignore), archive.ErrDamaged)
+	require.ErrorIs(t, archive.Read(dir, at, ignore), archive.ErrDamaged)
 	at.Offset--
-	require.ErrorIs(t, archive.Read(dir, x.URL, at, ignore), archive.ErrDamaged)
+	require.ErrorIs(t, archive.Read(dir, at, ignore), archive.ErrDamaged)
 	at.File = "other" + archive.Suffix
-	require.ErrorIs(t, archive.Read(dir, x.URL, at, ignore), crawl.ErrNotFound)
+	require.ErrorIs(t, archive.Read(dir, at, ignore), crawl.ErrNotFound)
 	at.File = "../" + at.File
-	require.ErrorIs(t, archive.Read(dir, x.URL, at, ignore), crawl.ErrInvalid)
+	require.ErrorIs(t, archive.Read(dir, at, ignore), crawl.ErrInvalid)
 }
 
 func TestFilesAreBounded(t *testing.T) {
@@ -311,4 +317,43 @@ func TestHostileResponses(t *testing.T) {
 		count++
 	}
 	require.Equal(t, 13, count)
+}
+
+// TestErase erases records of any size; the others stay.
+func TestErase(t *testing.T) {
+	t.Parallel()
+	dir, url := t.TempDir(), site(t)
+	a, _ := open(t, archive.Config{Dir: dir})
+	var all []crawl.Archived
+	var addresses []string
+	for size := range 300 { // in the compressed form too
+		x, _ := get(t, fmt.Sprintf("%s/random/%d", url, size*size), nil)
+		at, err := a.Write(x)
+		require.NoError(t, err)
+		all, addresses = append(all, at), append(addresses, x.URL)
+	}
+	for i := 0; i < len(all); i += 2 {
+		require.NoError(t, archive.Erase(dir, all[i]), "while the file is written")
+	}
+	x, _ := get(t, url+"/10", nil)
+	last, err := a.Write(x)
+	require.NoError(t, err)
+	require.NoError(t, archive.Erase(dir, all[0]), "once more")
+	require.NoError(t, a.Close())
+	require.NoError(t, archive.Erase(dir, all[1]))
+	erased := 0
+	for _, record := range records(t, filepath.Join(dir, last.File)) {
+		if record.Type() == gowarc.Metadata {
+			erased++
+		}
+	}
+	require.Equal(t, 151, erased)
+	for i, at := range all {
+		err := archive.Read(dir, at, func(string, io.Reader) error { return nil })
+		if i%2 == 0 || i == 1 {
+			require.ErrorIs(t, err, archive.ErrDamaged)
+			continue
+		}
+		require.Len(t, body(t, dir, addresses[i], at), i*i)
+	}
 }

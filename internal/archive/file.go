@@ -69,7 +69,7 @@ func newFile(dir, run string) (*file, error) {
 		return nil, err
 	}
 	var err error
-	if f.out, err = os.OpenFile(f.path+OpenSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640); err != nil {
+	if f.out, err = os.OpenFile(f.path+OpenSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		return nil, errors.Join(err, unlock(f.lock))
 	}
 	f.gzip = gzip.NewWriter(nil)

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,29 +39,18 @@ func openFile(dir, name string) (*os.File, error) {
 	return nil, fmt.Errorf("%w: the file %s is missing in %s", crawl.ErrNotFound, name, dir)
 }
 
-// Read calls fn with the archived response to a request for url: its head and its body, as they
-// were received. A record of another kind or URL is ErrDamaged, and so are other bytes.
-func Read(dir, url string, at crawl.Archived, fn func(io.Reader) error) (err error) {
-	f, err := openFile(dir, at.File)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	damaged := func(err error) error { return fmt.Errorf("%w: %s at %d: %w", ErrDamaged, at.File, at.Offset, err) }
-	r, err := parse(io.NewSectionReader(f, at.Offset, at.Length))
-	if err != nil {
-		return damaged(err)
-	}
-	if kind, of := r.fields.Get("WARC-Type"), r.fields.Get("WARC-Target-URI"); kind != "response" || of != url {
-		return damaged(fmt.Errorf("a %s record of %s, not the response of %s", kind, of, url))
-	}
-	if err := fn(r.block); err != nil {
-		return err
-	}
-	if err := r.end(); err != nil {
-		return damaged(err)
-	}
-	return nil
+// Read calls fn with the URL and the bytes of an archived response: its head and its body, as they
+// were received. A record of another kind is ErrDamaged, and so are other bytes.
+func Read(dir string, at crawl.Archived, fn func(url string, response io.Reader) error) error {
+	var fnErr error
+	err := readRecord(dir, at, func(r *storedRecord) error {
+		if kind := r.fields.Get("WARC-Type"); kind != "response" {
+			return fmt.Errorf("a %s record, not a response", kind)
+		}
+		fnErr = fn(r.fields.Get("WARC-Target-URI"), r.block)
+		return nil
+	})
+	return cmp.Or(err, fnErr)
 }
 
 // storedRecord is a record that is being read.
@@ -98,6 +88,6 @@ func (r *storedRecord) end() error {
 	if _, err := io.Copy(io.Discard, r.block); err != nil {
 		return err
 	}
-	_, err := io.Copy(io.Discard, r.member) //nolint:gosec // nothing is kept
+	_, err := io.Copy(io.Discard, r.member)
 	return err
 }

@@ -1,13 +1,13 @@
 package archive
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"hash"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,8 +37,12 @@ func newRecord(kind string, at time.Time, mediaType string, block func() io.Read
 	r := record{id: newID(), block: block}
 	size, digest, err := digestOf(block())
 	r.fields = [][2]string{
-		{"WARC-Type", kind}, {"WARC-Record-ID", r.id}, {"WARC-Date", timestamp(at)}, {"Content-Type", mediaType},
-		{"Content-Length", fmt.Sprint(size)}, {"WARC-Block-Digest", digest},
+		{"WARC-Type", kind},
+		{"WARC-Record-ID", r.id},
+		{"WARC-Date", timestamp(at)},
+		{"Content-Type", mediaType},
+		{"Content-Length", strconv.FormatInt(size, 10)},
+		{"WARC-Block-Digest", digest},
 	}
 	return r, err
 }
@@ -58,7 +62,7 @@ func (r *record) add(name, value string) {
 }
 
 // writeTo writes the record.
-func (r record) writeTo(w io.Writer) error {
+func (r *record) writeTo(w io.Writer) error {
 	var head strings.Builder
 	head.WriteString("WARC/1.1\r\n")
 	for _, field := range r.fields {
@@ -115,7 +119,7 @@ func (x Exchange) response() (record, crawl.Archived, error) {
 
 // request makes the record of the request, which names the response's.
 func (x Exchange) request(response record) (record, error) {
-	r, err := newRecord("request", x.At, requestType, func() io.Reader { return bytes.NewReader(x.Capture.Sent.Bytes()) })
+	r, err := newRecord("request", x.At, requestType, x.Capture.Request)
 	r.add("WARC-Target-URI", x.URL)
 	r.add("WARC-IP-Address", x.IP)
 	r.add("WARC-Concurrent-To", response.id)
@@ -126,10 +130,13 @@ func (x Exchange) request(response record) (record, error) {
 func (a *Archive) describe(name string, x Exchange) (record, error) {
 	var fields strings.Builder
 	for _, field := range [][2]string{
-		{"software", a.config.Software}, {"format", "WARC File Format 1.1"},
+		{"software", a.config.Software},
+		{"format", "WARC File Format 1.1"},
 		{"conformsTo", "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
-		{"http-header-user-agent", a.config.UserAgent}, {"robots", "obeyed (RFC 9309)"},
-		{"isPartOf", x.Run}, {"settings", string(x.Settings)},
+		{"http-header-user-agent", a.config.UserAgent},
+		{"robots", "obeyed (RFC 9309)"},
+		{"isPartOf", x.Run},
+		{"settings", string(x.Settings)},
 	} {
 		if field[1] != "" {
 			fields.WriteString(field[0] + ": " + field[1] + "\r\n")

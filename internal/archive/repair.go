@@ -79,7 +79,7 @@ func lastComplete(f io.Reader) (end int64, err error) {
 		}
 		if err == nil {
 			member.Multistream(false)
-			_, err = io.Copy(io.Discard, member) //nolint:gosec // nothing is kept
+			_, err = io.Copy(io.Discard, member)
 		}
 		if in.err != nil {
 			return 0, in.err

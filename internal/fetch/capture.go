@@ -11,9 +11,7 @@ import (
 // Capture holds the bytes of an exchange as they were sent and received, below TLS. An exchange by
 // HTTP/2 is written in the framing of HTTP/1.1.
 type Capture struct {
-	// Sent is the request.
-	Sent bytes.Buffer
-
+	sent bytes.Buffer
 	// received holds the response up to 64 KiB, and file the rest. size counts both.
 	received bytes.Buffer
 	file     *os.File
@@ -24,6 +22,9 @@ type Capture struct {
 	headEnd int64
 	err     error
 }
+
+// Request returns the request.
+func (c *Capture) Request() io.Reader { return bytes.NewReader(c.sent.Bytes()) }
 
 // Received returns the response: its final head, and the body if it was read.
 func (c *Capture) Received() io.Reader { return c.section(c.start, c.size) }
@@ -43,6 +44,8 @@ func (c *Capture) section(from, to int64) io.Reader {
 
 // Write adds received bytes. It never fails, because the caller is reading a connection: an error
 // of the file is kept for check.
+//
+//nolint:nilerr // see above
 func (c *Capture) Write(p []byte) (int, error) {
 	c.size += int64(len(p))
 	if c.file == nil && c.received.Len()+len(p) > unsharedBodyBytes && c.err == nil {

@@ -363,7 +363,7 @@ func (c *Client) send(x *exchange, request *http.Request, source *bufio.Reader) 
 	request.Close = true
 	to := io.Writer(x.link)
 	if x.capture != nil {
-		to, x.link.capture = io.MultiWriter(x.link, &x.capture.Sent), x.capture
+		to, x.link.capture = io.MultiWriter(x.link, &x.capture.sent), x.capture
 	}
 	if err := request.Write(to); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (c *http2Client) send(x *exchange, request *http.Request) (*answer, error) 
 	x.link.noteFirstByte()
 	body := io.Reader(response.Body)
 	if x.capture != nil {
-		if err := request.Write(&x.capture.Sent); err != nil {
+		if err := request.Write(&x.capture.sent); err != nil {
 			return nil, err
 		}
 		x.capture.writeHead(response)

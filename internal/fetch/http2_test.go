@@ -146,7 +146,7 @@ func TestServersOfHTTP2Only(t *testing.T) {
 		response, err := newClient(t, authority.trust).Do(t.Context(), request)
 		require.NoError(t, err)
 		defer response.Release()
-		require.True(t, strings.HasPrefix(response.Capture.Sent.String(), "GET / HTTP/1.1\r\nHost: "))
+		require.True(t, strings.HasPrefix(sent(t, response), "GET / HTTP/1.1\r\nHost: "))
 		replayed, err := fetch.Replay(response.Capture.Received(), fetch.MaxBodyBytesDefault)
 		require.NoError(t, err)
 		defer replayed.Release()

@@ -1,0 +1,88 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mosey-web/mosey/crawl"
+)
+
+// Verification counts the responses that were compared with their rows.
+type Verification struct {
+	Responses int   `json:"responses"`
+	Files     int   `json:"files"`
+	Bytes     int64 `json:"bytes"`
+	// Damaged counts records that are missing or differ.
+	Damaged int `json:"damaged"`
+}
+
+// Verify compares the records of a run's responses, or with nil of all runs', with their rows and
+// their digests. It calls onDamage for each damaged record, and onProgress after each record.
+func Verify(
+	ctx context.Context, dir string, index Index, runID *int64, onDamage func(r Response, err error), onProgress func(Verification),
+) (v Verification, err error) {
+	files := map[string]bool{}
+	err = Each(ctx, index, runID, func(r Response) error {
+		v.Responses++
+		v.Bytes += r.Archived.Length
+		files[r.Archived.File] = true
+		v.Files = len(files)
+		err := check(dir, r)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, crawl.ErrNotFound) {
+			v.Damaged++
+			onDamage(r, err)
+			err = nil
+		}
+		onProgress(v)
+		return err
+	})
+	return v, err
+}
+
+// check compares a record with its row.
+func check(dir string, r Response) error {
+	kind := "response"
+	if r.Archived.Revisit {
+		kind = "revisit"
+	}
+	return readRecord(dir, r.Archived, func(s *storedRecord) error {
+		_, digest, err := digestOf(s.block)
+		if err != nil {
+			return err
+		}
+		for _, field := range [][2]string{
+			{"WARC-Type", kind},
+			{"WARC-Target-URI", r.URL},
+			{"WARC-Payload-Digest", r.Archived.Digest},
+			{"WARC-Date", timestamp(r.Archived.At.UTC())},
+			{"WARC-Block-Digest", digest},
+		} {
+			if got := s.fields.Get(field[0]); got != field[1] {
+				return fmt.Errorf("%s is %q, not %q", field[0], got, field[1])
+			}
+		}
+		return nil
+	})
+}
+
+// readRecord calls fn with a record. Its error, and one of the record, is ErrDamaged.
+func readRecord(dir string, at crawl.Archived, fn func(*storedRecord) error) (err error) {
+	f, err := openFile(dir, at.File)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r, err := parse(io.NewSectionReader(f, at.Offset, at.Length))
+	if err == nil {
+		err = fn(r)
+	}
+	if err == nil {
+		err = r.end()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s at %d: %w", ErrDamaged, at.File, at.Offset, err)
+	}
+	return nil
+}
