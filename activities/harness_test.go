@@ -81,6 +81,7 @@ type options struct {
 	allow          netip.Prefix
 	seedFiles      activities.SeedFiles
 	images         activities.ImageStore
+	archive        request.Archive
 	// logger is the worker's logger; nil discards the log
 	logger *slog.Logger
 	tracer *traces.Tracer
@@ -190,7 +191,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 		Store: rows, Starter: b.starter, Agent: agent,
 		Requests: request.Config{
 			Fetcher: fetcher, Resolver: resolver, MaxFetches: o.maxFetches, Timeout: o.limits.TotalTimeout,
-			Network: o.network, Log: o.logger, Tracer: o.tracer,
+			Network: o.network, Log: o.logger, Tracer: o.tracer, Archive: o.archive,
 		},
 		Completer: o.completer, AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
 	})

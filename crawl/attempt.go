@@ -109,6 +109,9 @@ type Attempt struct {
 	// Index holds the page's search terms; nil if the page was not read, or must not be indexed.
 	Index *Index `json:"index,omitempty"`
 
+	// Archived is the record of the response in an archive; nil if it was not archived.
+	Archived *Archived `json:"archived,omitempty"`
+
 	// Login is set if a login page was served in place of the page.
 	Login bool `json:"-"`
 

@@ -161,7 +161,7 @@ func crawlRow(r dbsqlc.ExportCrawlsRow) report.CrawlRow {
 		ScheduledFor: r.ScheduledFor, CompletedAt: r.CompletedAt,
 		Duration: convertPtr(r.DurationMs, func(n int32) crawl.Millis { return crawl.MillisOf(int64(n)) }),
 		Delay:    convertPtr(r.DelayMs, crawl.MillisOf), DelayReason: valueOf(r.DelayReason),
-		RetryAfter: convertPtr(r.RetryAfterMs, crawl.MillisOf), Lost: r.Lost, Worker: r.Worker,
+		RetryAfter: convertPtr(r.RetryAfterMs, crawl.MillisOf), Lost: r.Lost, Worker: r.Worker, Archived: r.Archived,
 		Attempt: int(r.Attempt), IsRevisit: r.IsRevisit, RobotsVersion: r.RobotsVersion,
 		IPDelay: convertPtr(r.IpDelayMs, crawl.MillisOf), Subnet: r.Subnet, SubnetDelay: convertPtr(r.SubnetDelayMs, crawl.MillisOf),
 		Registered: valueOf(r.Registered), RegisteredDelay: convertPtr(r.RegisteredDelayMs, crawl.MillisOf),

@@ -103,6 +103,8 @@ type CrawlRow struct {
 	DelayReason                 string
 	// Lost is set if the worker died: the request may have been made.
 	Lost bool
+	// Archived is the crawl.Archived of the response as JSON, or empty.
+	Archived []byte
 	// Worker made the request; empty means no request.
 	Worker string
 	// Attempt is its number in the visit, from 1. IsRevisit is set if it began a further visit.

@@ -120,6 +120,50 @@ func (q *Queries) ForgetAnchoredPages(ctx context.Context, arg ForgetAnchoredPag
 	return items, nil
 }
 
+const forgetArchived = `-- name: ForgetArchived :many
+SELECT c.id, c.archived
+FROM unnest($1::bigint []) AS u (page_id) CROSS JOIN LATERAL (
+    SELECT x.id, x.archived FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.archived IS NOT NULL
+) AS c
+ORDER BY c.id
+`
+
+type ForgetArchivedRow struct {
+	ID       int64
+	Archived []byte
+}
+
+// Returns the archived responses of pages.
+func (q *Queries) ForgetArchived(ctx context.Context, pages []int64) ([]ForgetArchivedRow, error) {
+	rows, err := q.db.Query(ctx, forgetArchived, pages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ForgetArchivedRow
+	for rows.Next() {
+		var i ForgetArchivedRow
+		if err := rows.Scan(&i.ID, &i.Archived); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const forgetArchivedDone = `-- name: ForgetArchivedDone :exec
+UPDATE page_crawls SET archived = NULL WHERE id = ANY($1::bigint []) AND archived IS NOT NULL
+`
+
+// Stores that responses are no longer in the archive.
+func (q *Queries) ForgetArchivedDone(ctx context.Context, ids []int64) error {
+	_, err := q.db.Exec(ctx, forgetArchivedDone, ids)
+	return err
+}
+
 const forgetContents = `-- name: ForgetContents :many
 SELECT
     c.sha256_hash, (c.stored_at IS NOT NULL OR c.thumbnail_at IS NOT NULL)::boolean AS stored, x.pages::bigint [] AS pages
@@ -416,7 +460,7 @@ SELECT
     c.id, c.domain, c.url, c.kind, (c.locked_at IS NOT NULL)::boolean AS in_flight,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = c.run_id), '')::text AS run
 FROM unnest($1::bigint []) AS u (page_id) CROSS JOIN LATERAL (
-    SELECT x.id, x.page_id, x.domain, x.priority, x.scheduled_for, x.locked_at, x.completed_at, x.outcome, x.status_code, x.error_message, x.created_at, x.feed_position, x.run_id, x.previous_id, x.url, x.kind, x.prerequisite, x.retry_priority, x.depth, x.redirects, x.duration_ms, x.bytes, x.content_type, x.ip, x.skipped, x.unchanged_reason, x.robots_version, x.delay_ms, x.delay_reason, x.ip_delay_ms, x.subnet, x.subnet_delay_ms, x.retry_after_ms, x.lost, x.truncated, x.is_revisit, x.registered, x.registered_delay_ms, x.attempt, x.schemeless, x.worker FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.completed_at IS NULL
+    SELECT x.id, x.page_id, x.domain, x.priority, x.scheduled_for, x.locked_at, x.completed_at, x.outcome, x.status_code, x.error_message, x.created_at, x.feed_position, x.run_id, x.previous_id, x.url, x.kind, x.prerequisite, x.retry_priority, x.depth, x.redirects, x.duration_ms, x.bytes, x.content_type, x.ip, x.skipped, x.unchanged_reason, x.robots_version, x.delay_ms, x.delay_reason, x.ip_delay_ms, x.subnet, x.subnet_delay_ms, x.retry_after_ms, x.lost, x.truncated, x.is_revisit, x.registered, x.registered_delay_ms, x.attempt, x.schemeless, x.worker, x.archived FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.completed_at IS NULL
 ) AS c
 ORDER BY c.id
 `

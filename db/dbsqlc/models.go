@@ -525,6 +525,7 @@ type PageCrawl struct {
 	Attempt           int16
 	Schemeless        *bool
 	Worker            *int32
+	Archived          []byte
 }
 
 type PageKeyword struct {

@@ -123,7 +123,7 @@ BEGIN
             ip_delay_ms = (a.doc ->> 'ip_delay_ms')::bigint,
             subnet = (a.doc ->> 'subnet')::cidr, subnet_delay_ms = (a.doc ->> 'subnet_delay_ms')::bigint,
             registered = a.doc ->> 'registered_domain', registered_delay_ms = (a.doc ->> 'registered_delay_ms')::bigint,
-            retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint
+            retry_after_ms = (a.doc ->> 'retry_after_ms')::bigint, archived = a.doc -> 'archived'
         FROM unnest(v) a
         WHERE c.id = ANY (ARRAY(SELECT x.attempt_id FROM unnest(v) x)) AND c.id = a.attempt_id
             AND c.completed_at IS NULL AND (c.locked_at IS NOT NULL) = a.requested

@@ -1,15 +1,14 @@
 -- History is append-only: attempts, rows that attempts or links name, robots.txt files, decisions.
 CREATE OR REPLACE FUNCTION history_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION '% is append-only: % is not allowed', TG_TABLE_NAME, TG_OP
-        USING ERRCODE = 'restrict_violation';
+    RAISE EXCEPTION '% is append-only: % is not allowed', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
 END
 $$;
 
--- A closed crawl never changes. Neither does the subject of an attempt.
+-- A closed crawl only loses its archived response. The subject of an attempt never changes.
 CREATE OR REPLACE FUNCTION page_crawls_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF OLD.outcome IS NOT NULL
+    IF OLD.outcome IS NOT NULL AND (NEW.archived IS NOT NULL OR to_jsonb(NEW) - 'archived' <> to_jsonb(OLD) - 'archived')
         OR (NEW.id, NEW.page_id, NEW.run_id, NEW.domain, NEW.url, NEW.kind, NEW.prerequisite, NEW.previous_id)
         IS DISTINCT FROM
         (OLD.id, OLD.page_id, OLD.run_id, OLD.domain, OLD.url, OLD.kind, OLD.prerequisite, OLD.previous_id)
@@ -17,7 +16,8 @@ BEGIN
         RAISE EXCEPTION 'page_crawls is append-only: neither a closed attempt nor the page of an attempt may change'
             USING ERRCODE = 'restrict_violation';
     END IF;
-    NEW.feed_position := CASE WHEN NEW.outcome IS NOT NULL AND pg_current_xact_id() IS NOT NULL THEN nextval('page_crawls_feed_position') END;
+    NEW.feed_position := CASE WHEN OLD.outcome IS NOT NULL THEN OLD.feed_position
+        WHEN NEW.outcome IS NOT NULL AND pg_current_xact_id() IS NOT NULL THEN nextval('page_crawls_feed_position') END;
     RETURN NEW;
 END
 $$;

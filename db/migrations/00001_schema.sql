@@ -438,6 +438,8 @@ CREATE TABLE page_crawls (
     schemeless boolean,
     -- the worker of the request (workers), not a foreign key; null until it begins
     worker integer,
+    -- the record of the response in an archive (crawl.Archived)
+    archived jsonb,
     CONSTRAINT page_crawls_closed_has_time CHECK ((outcome IS NULL) = (completed_at IS NULL)),
     CONSTRAINT page_crawls_closed_not_locked CHECK (outcome IS NULL OR locked_at IS NULL),
     CONSTRAINT page_crawls_status_known CHECK (status_code BETWEEN 100 AND 599),

@@ -64,7 +64,8 @@ SELECT
     c.depth, c.redirects, c.scheduled_for, c.completed_at::timestamptz AS completed_at, c.duration_ms, c.delay_ms,
     c.delay_reason, c.retry_after_ms, c.lost,
     coalesce((SELECT w.identity FROM workers AS w WHERE w.id = c.worker), '')::text AS worker, c.attempt, c.is_revisit,
-    c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms
+    c.robots_version, c.ip_delay_ms, coalesce(c.subnet::text, '')::text AS subnet, c.subnet_delay_ms, c.registered, c.registered_delay_ms,
+    c.archived
 FROM page_crawls AS c
 WHERE
     c.id = ANY(@ids::bigint []) AND c.outcome IS NOT NULL AND coalesce(c.run_id = sqlc.narg(run_id)::bigint, true)

@@ -125,3 +125,15 @@ WITH next AS (
     RETURNING u.pattern
 )
 SELECT coalesce((SELECT max(n.pattern) FROM next AS n), '')::text AS last, (SELECT count(*) FROM forgotten)::bigint AS changed;
+
+-- Returns the archived responses of pages.
+-- name: ForgetArchived :many
+SELECT c.id, c.archived
+FROM unnest(@pages::bigint []) AS u (page_id) CROSS JOIN LATERAL (
+    SELECT x.id, x.archived FROM page_crawls AS x WHERE x.page_id = u.page_id AND x.archived IS NOT NULL
+) AS c
+ORDER BY c.id;
+
+-- Stores that responses are no longer in the archive.
+-- name: ForgetArchivedDone :exec
+UPDATE page_crawls SET archived = NULL WHERE id = ANY(@ids::bigint []) AND archived IS NOT NULL;

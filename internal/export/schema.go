@@ -78,6 +78,8 @@ func crawlColumns() []column[report.CrawlRow] {
 		maybeMillis("subnet_delay_ms", "delay of the subnet afterwards", func(r *row) *crawl.Millis { return r.SubnetDelay }),
 		lowCardinality(maybeText("registered", "registered domain whose delay applied", func(r *row) string { return r.Registered })),
 		maybeMillis("registered_delay_ms", "delay of the registered domain afterwards", func(r *row) *crawl.Millis { return r.RegisteredDelay }),
+		maybeText("archived", "record of the response in the archive, a JSON object: `file`, `offset`, `length`, `digest`, `at`",
+			func(r *row) string { return string(r.Archived) }),
 	}
 }
 

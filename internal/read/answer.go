@@ -11,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
 	"github.com/mosey-web/mosey/crawl/reasons"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/crawl/traps"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extract"
@@ -223,6 +224,7 @@ func (r *reading) declaredUsage(resp *fetch.Response) usage.Usage {
 }
 
 func (r *reading) storeUsage(at *crawl.Attempt, pageUsage usage.Usage) error {
+	r.pageUsage = &pageUsage
 	if pageUsage == (usage.Usage{}) {
 		return nil
 	}
@@ -242,4 +244,23 @@ func (r *reading) applyUsage(at *crawl.Attempt, pageUsage usage.Usage) error {
 		at.Page.Visit, at.Skipped, at.Error = &crawl.VisitUpdate{}, reasons.Reserved, reason
 	}
 	return r.storeUsage(at, pageUsage)
+}
+
+// archives reports whether the publisher permits that a response that was read is archived: for the
+// run's purpose, and as a copy. A wall is no response of the site.
+func (r *reading) archives(x *request.Exchange) bool {
+	if x.Attempt.Skipped.Row().IsWall {
+		return false
+	}
+	pageUsage := r.declaredUsage(x.Response)
+	if r.pageUsage != nil {
+		pageUsage = *r.pageUsage
+	}
+	allows := usage.Allows
+	if r.d.Attempt.Kind.Image() {
+		allows = usage.AllowsImages
+	}
+	forPurpose, _ := allows(*r.d.Run.Settings.Purpose, pageUsage)
+	asCopy, _ := allows(settings.PurposeArchive, pageUsage)
+	return forPurpose && asCopy
 }

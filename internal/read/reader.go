@@ -105,6 +105,8 @@ type reading struct {
 	// hidden is set if storedUsage forbids that the page is found.
 	hidden      bool
 	storedUsage usage.Usage
+	// pageUsage is the statement of the response that was read; nil if it was not read.
+	pageUsage *usage.Usage
 	// facts are the facts that the decision was made from.
 	facts crawl.Facts
 	// news lists changed pages that a sitemap or a feed names, and that may have been fetched before.
@@ -119,7 +121,7 @@ func (r *Reader) Crawl(facts crawl.Facts, d decide.Decision, u urls.URL) request
 	header := one.conditions()
 	req := request.Request{
 		URL: one.base, Header: header, WantBody: wantBody(c.Kind.Traits(), one.comparedVisit),
-		Read: one.handleResponse, Settle: one.settle,
+		Read: one.handleResponse, Archives: one.archives, Settle: one.settle,
 		Start: crawl.Start{AttemptID: c.ID, RunID: run.ID, Origin: c.Origin, URL: c.URL, Kind: c.Kind},
 	}
 	req.IsLongRead = r.Program != nil && c.Kind.Document()
@@ -136,6 +138,7 @@ func (r *Reader) Probe(d decide.Decision, u urls.Spelt) request.Request {
 	one := &reading{Reader: r, d: d, url: u.URL, base: u}
 	return request.Request{
 		URL: one.base, WantBody: wantBody(kinds.Page.Traits(), one.comparedVisit), Read: one.probe,
+		Archives: func(*request.Exchange) bool { return false },
 		Start: crawl.Start{
 			RunID: d.Run.ID, Origin: d.Attempt.Origin, URL: u.String(), Kind: kinds.Page, Prerequisite: true,
 		},

@@ -41,6 +41,8 @@ type Store interface {
 	Abandon(ctx context.Context, s crawl.Start, attemptID int64, delay time.Duration, unreachable bool, reason string) error
 	// AddressListed reports whether a list forbids an address for a domain.
 	AddressListed(ctx context.Context, domain string, addr netip.Addr) (crawl.Control, bool, error)
+	// LastArchived returns the last archived record of a page that has its complete payload, or nil.
+	LastArchived(ctx context.Context, domain, url string) (*crawl.Archived, error)
 	Withdraw(ctx context.Context, s crawl.Start, attemptID int64, delay time.Duration, unreachable bool, reason string, robots int64) error
 }
 
@@ -62,6 +64,8 @@ type Config struct {
 	// Network distinguishes outages of our network from unreachable sites. It listens to the
 	// Resolver.
 	Network *network.Monitor
+	// Archive stores the responses; nil stores none.
+	Archive Archive
 	// Log gets a debug line for each attempt; nil disables it.
 	Log *slog.Logger
 	// Observe, if set, is called with each recorded attempt. It must not block.

@@ -60,6 +60,9 @@ type Request struct {
 	// Read extracts the data to record from a response or an error, before the attempt's pace is
 	// known. Its error is our own failure: the attempt is undone.
 	Read func(context.Context, *Exchange) error
+	// Archives reports whether the publisher of a response that was read permits that it is archived.
+	// nil archives each response.
+	Archives func(*Exchange) bool
 	// Settle, if set, is called once the pace is known, just before the attempt is recorded.
 	Settle func(*Exchange)
 }
@@ -105,6 +108,10 @@ func (c *Client) Do(ctx context.Context, req Request) (Result, error) {
 
 func (c *Client) do(ctx context.Context, req Request, tr *traces.Attempt) (Result, error) { //nolint:funlen // one step after the other
 	tr.Phase("permit")
+	req, err := c.archiving(ctx, req)
+	if err != nil {
+		return Result{}, err
+	}
 	leaveName, err := c.Network.Admit(req.URL.Host())
 	if err != nil {
 		return Result{}, err
@@ -249,6 +256,7 @@ func (c *Client) exchange(ctx context.Context, req Request, t target, began time
 		x.Response, x.Err = c.Fetcher.Do(ctx, fetch.Request{
 			URL: req.URL.Address(), Addr: t.addr, Deadline: deadline, Accept: kind.Accept,
 			MaxBodyBytes: kind.MaxBytes, Header: req.Header, WantBody: req.WantBody, ToFile: kind.Large,
+			Capture: c.Archive != nil,
 		})
 		c.noteAddress(t.addr, x.Err)
 	}

@@ -34,6 +34,7 @@ type fleet struct {
 	temporal *member
 	workers  []*member
 	gateway  *gateway
+	archive  string // the directory of the workers' archive
 
 	client client.Client
 	pool   *pgxpool.Pool
@@ -105,7 +106,7 @@ func (m *member) agent() string { return "mosey/" + m.name }
 // binaries.
 func newFleet(t *testing.T, s site, workers ...string) *fleet {
 	t.Helper()
-	f := &fleet{site: s}
+	f := &fleet{site: s, archive: t.TempDir()}
 	f.startPostgres(t)
 	f.temporal = &member{
 		name: "temporal", bin: moseyBin, args: []string{"--data-dir", up.Dir(t), "up", "--no-worker"},
@@ -120,7 +121,8 @@ func newFleet(t *testing.T, s site, workers ...string) *fleet {
 	env := environ("TEMPORAL_ADDRESS="+f.gateway.address(), "DATABASE_URL="+f.database, "SSL_CERT_FILE="+ca)
 	for i, bin := range workers {
 		m := &member{name: strconv.Itoa(i + 1), bin: bin, env: env}
-		m.args = append(s.workerFlags(), "--timeout", requestTimeout.String(), "--user-agent", m.agent()+" (+test@example.org)")
+		m.args = append(s.workerFlags(), "--timeout", requestTimeout.String(), "--user-agent", m.agent()+" (+test@example.org)",
+			"--archive", f.archive)
 		f.keep(t, m)
 		f.workers = append(f.workers, m)
 	}

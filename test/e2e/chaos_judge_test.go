@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/internal/archive"
 	"github.com/mosey-web/mosey/manners/web"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -81,6 +82,7 @@ func (c *chaos) judge(t *testing.T) {
 	c.judgeRows(t)
 	require.True(t, audit.Clean(), "%+v", audit.Violations)
 	c.judgeAudit(t, log)
+	c.judgeArchive(t)
 	c.judgeWorkflows(t, "Failed", "TimedOut", "Terminated", "Canceled")
 }
 
@@ -154,6 +156,18 @@ func hostOf(u string) string {
 	_, rest, _ := strings.Cut(u, "://")
 	authority, _, _ := strings.Cut(rest, "/")
 	return web.DomainKey(authority)
+}
+
+// judgeArchive asserts that each archived response can be read.
+func (c *chaos) judgeArchive(t *testing.T) {
+	t.Helper()
+	var v archive.Verification
+	p := start(t, environ("DATABASE_URL="+c.database), moseyBin, "archive", "verify", "--json", c.archive)
+	p.wait(t, time.Minute)
+	require.NoError(t, json.Unmarshal([]byte(p.out.String()), &v), p.out)
+	t.Logf("archive: %+v", v)
+	require.Zero(t, v.Damaged, p.out)
+	require.Greater(t, v.Responses, 8*chaosPages())
 }
 
 // judgeRows asserts that every attempt was closed, and once.

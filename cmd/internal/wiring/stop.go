@@ -49,6 +49,11 @@ func (w *Worker) Stop() {
 		if w.program != nil {
 			w.program.Close()
 		}
+		if w.archive != nil {
+			if err := w.archive.Close(); err != nil {
+				w.logger.Warn("could not complete a file of the archive; the next start does", "error", err)
+			}
+		}
 		w.stopKeywords() // after the last page was recorded
 		w.stopJournal()
 	}()

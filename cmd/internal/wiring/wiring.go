@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/archive"
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/extra"
 	"github.com/mosey-web/mosey/internal/fetch"
@@ -43,6 +45,7 @@ type FetchFlags struct {
 	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may read. Default: none." expert:"" placeholder:"DIR"`
 	ImageStore      string         `help:"Image store (for --images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, if there is one." expert:"" placeholder:"DIR|URL"`
 	Exec            string         `help:"Program for a line of the shell. It reads each page that was read as a JSON object on a line, and answers with a line: an object of at most 8 KiB, which is stored with the page, or null. See docs/feed.md." expert:"" placeholder:"COMMAND"`
+	Archive         string         `help:"Directory of an archive: each response, with its request, is stored in WARC files there, unless its publisher forbids it. See docs/archive.md." expert:"" placeholder:"DIR"`
 	WebURL          string         `name:"web-url" help:"URL of the web page, to which Temporal's UI links from each domain and run. Default: the web page of this process, if any." expert:"" placeholder:"URL"`
 	Timeout         time.Duration  `help:"Timeout of one request. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Maximum number of requests in flight of this process; mosey workers limits the fleet. Default: 256." default:"256" expert:"" placeholder:"N"`
@@ -66,6 +69,9 @@ func (f FetchFlags) Validate() error {
 	}
 	if err := (dns.Config{Servers: f.DNSServer}).Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
+	}
+	if strings.Contains(f.Archive, "://") {
+		errs = append(errs, fmt.Errorf("--archive %q: want a directory", f.Archive))
 	}
 	_, err := f.signer(nil)
 	errs = append(errs, f.config().Validate(), err)
@@ -108,6 +114,30 @@ func (f FetchFlags) program(logger *slog.Logger) *extra.Program {
 		return nil
 	}
 	return extra.New(f.Exec, extra.DefaultTimeout, logger)
+}
+
+// images returns the image store, or nil without one.
+func (f FetchFlags) images(t *Telemetry) activities.ImageStore {
+	if f.ImageStore == "" {
+		return nil
+	}
+	return &ImageStore{Location: f.ImageStore, t: t}
+}
+
+// archive opens the archive for requests, or returns nil without one.
+func (f FetchFlags) archive(ctx context.Context, logger *slog.Logger, requests *request.Config) (*archive.Archive, error) {
+	if f.Archive == "" {
+		return nil, nil //nolint:nilnil // most workers have none
+	}
+	a, repaired, err := archive.Open(archive.Config{Dir: f.Archive, Software: "Mosey " + Version(), UserAgent: f.Agent()})
+	if err != nil {
+		return nil, fmt.Errorf("--archive: %w", err)
+	}
+	for _, name := range repaired {
+		logger.InfoContext(ctx, "completed a file of the archive that a killed process has left", "file", name)
+	}
+	requests.Archive = a
+	return a, nil
 }
 
 // seedFileCache returns the directory of downloaded seed files, or "" if the user has no cache.
@@ -165,10 +195,6 @@ func NewWorker(
 	}
 	journal := network.NewJournal(store, identity(), logger)
 	monitor := network.New(network.Config{OnChange: t.countOutages(journal.Notify), Jitter: rand.Float64})
-	var images activities.ImageStore
-	if f.ImageStore != "" {
-		images = &ImageStore{Location: f.ImageStore, t: t}
-	}
 	config := activities.Config{
 		Store:   store,
 		Starter: workflows.Starter{Client: c, PageURL: f.WebURL, Versioned: v.BuildID != ""},
@@ -177,7 +203,11 @@ func NewWorker(
 			Timeout: f.Timeout, Network: monitor, Log: logger,
 		},
 		Completer: c.Client, Agent: token, AllowMalformed: f.MalformedRobots == "allow", Languages: language.New(models),
-		SeedFiles: activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()}, Images: images, Program: f.program(logger),
+		SeedFiles: activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()}, Images: f.images(t), Program: f.program(logger),
+	}
+	responses, err := f.archive(ctx, logger, &config.Requests)
+	if err != nil {
+		return nil, err
 	}
 	if t.hasTraces() {
 		config.Requests.Tracer = t.traces.Tracer
@@ -197,11 +227,11 @@ func NewWorker(
 	worker.SetStickyWorkflowCacheSize(workflowCacheSize(ctx, runs, logger))
 	w := &Worker{
 		role: v.Role, drain: f.Drain, acts: acts, fleet: fleet, stopFleet: func() {}, journal: journal, stopJournal: func() {},
-		reconciler:      reconciler{store: store, starter: workflows.Starter{Client: c}, logger: logger},
-		orphans:         orphans{client: c, logger: logger},
-		claimant:        claimant{client: c, store: store, logger: logger},
+		reconciler: reconciler{store: store, starter: workflows.Starter{Client: c}, logger: logger},
+		orphans:    orphans{client: c, logger: logger}, claimant: claimant{client: c, store: store, logger: logger},
 		keywords:        keywords.Writer{Store: store, Logger: logger},
-		stopReconciling: func() {}, stopKeywords: func() {}, program: config.Program, logger: logger, outdated: make(chan error, 1),
+		stopReconciling: func() {}, stopKeywords: func() {}, program: config.Program, archive: responses,
+		logger: logger, outdated: make(chan error, 1),
 	}
 	if v.Deployment != "" {
 		w.reconciler.waker = workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now})
@@ -291,7 +321,8 @@ type Worker struct {
 	stopReconciling func() // of the three above and watchSchema
 	keywords        keywords.Writer
 	stopKeywords    func()
-	program         *extra.Program // nil without --exec
+	program         *extra.Program   // nil without --exec
+	archive         *archive.Archive // nil without --archive
 	stopServing     func()
 	outdated        chan error
 	logger          *slog.Logger

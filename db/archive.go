@@ -1,0 +1,122 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
+	"github.com/mosey-web/mosey/crawl/report"
+	"github.com/mosey-web/mosey/db/dbsqlc"
+)
+
+// LastArchived returns the last archived record of a page that has its complete payload, or nil.
+func (s *Store) LastArchived(ctx context.Context, domain, url string) (*crawl.Archived, error) {
+	rows, err := s.q.ArchivedLast(ctx, dbsqlc.ArchivedLastParams{Domain: domain, Url: url})
+	if err != nil || len(rows) == 0 {
+		return nil, translate("find the archived response of "+url, err)
+	}
+	at, err := archivedOf(rows[0])
+	return &at, err
+}
+
+func archivedOf(data []byte) (at crawl.Archived, err error) {
+	if err = json.Unmarshal(data, &at); err != nil {
+		err = fmt.Errorf("read the place of an archived response: %w", err)
+	}
+	return at, err
+}
+
+// ArchivedOrigins returns the origins of archived responses, of a run or with nil of all.
+func (s *Store) ArchivedOrigins(ctx context.Context, runID *int64) ([]report.ArchivedOrigin, error) {
+	rows, err := read(ctx, s, wholeTableSettings, func(q *dbsqlc.Queries) ([]dbsqlc.ArchivedOriginsRow, error) {
+		return q.ArchivedOrigins(ctx, runID)
+	})
+	return mapRows(rows, func(r dbsqlc.ArchivedOriginsRow) report.ArchivedOrigin {
+		return report.ArchivedOrigin{Domain: r.Domain, Origin: r.Origin}
+	}), translate("find the archived origins", err)
+}
+
+// ArchivedResponses returns the archived responses of an origin, of a run or with nil of all,
+// the oldest first.
+func (s *Store) ArchivedResponses(ctx context.Context, of report.ArchivedOrigin, runID *int64) ([]report.ArchivedResponse, error) {
+	rows, err := s.q.ArchivedOfOrigin(ctx, dbsqlc.ArchivedOfOriginParams{Domain: of.Domain, Origin: of.Origin, RunID: runID})
+	if err != nil {
+		return nil, translate("find the archived responses of "+of.Origin, err)
+	}
+	all := make([]report.ArchivedResponse, len(rows))
+	for i, r := range rows {
+		all[i] = report.ArchivedResponse{
+			URL: r.Url, StatusCode: int(r.StatusCode), ContentType: r.ContentType,
+			Kind: kinds.Kind(r.Kind), Title: r.Title,
+		}
+		if all[i].Archived, err = archivedOf(r.Archived); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// ArchivedPages returns at most limit pages after an id, by id, that an earlier extractor read, or
+// with every any pages, of a domain or, if it is empty, of all. It leaves out pages whose stored
+// version is not archived as a whole.
+func (s *Store) ArchivedPages(ctx context.Context, domain string, every bool, after int64, limit int) ([]report.ArchivedPage, error) {
+	rows, err := s.q.ArchivedPages(ctx, dbsqlc.ArchivedPagesParams{
+		After: after, Extractor: crawl.ExtractorVersion, EveryPage: every, Domain: valueOrNil(domain), Max: int32Of(limit),
+	})
+	if err != nil {
+		return nil, translate("find archived pages", err)
+	}
+	all := make([]report.ArchivedPage, len(rows))
+	for i, r := range rows {
+		page := report.ArchivedPage{ID: r.ID, FetchedAt: r.FetchedAt, Run: crawl.RunFacts{Name: r.Run}}
+		if page.Archived, err = archivedOf(r.Archived); err != nil {
+			return nil, err
+		}
+		if page.Run.Settings, err = s.settingsOf(r.Settings); err != nil {
+			return nil, fmt.Errorf("read the settings of run %s: %w", r.Run, err)
+		}
+		page.Run.Attempt = new(crawl.AttemptFacts)
+		if err := json.Unmarshal(r.Facts, page.Run.Attempt); err != nil {
+			return nil, fmt.Errorf("read the facts of %s: %w", r.Url, err)
+		}
+		all[i] = page
+	}
+	return all, nil
+}
+
+// StoreReread stores the findings of pages that were read again, except pages that were requested
+// since, and returns the number of stored ones. Attempt.Ended is the time of the page's last
+// request. It adds nothing to runs.
+func (s *Store) StoreReread(ctx context.Context, attempts []crawl.Attempt) (int64, error) {
+	if len(attempts) == 0 {
+		return 0, nil
+	}
+	doc, err := document("pages that were read again", attempts)
+	if err != nil {
+		return 0, err
+	}
+	return retryConflicts(ctx, "store pages that were read again", func() (int64, error) { return s.q.PagesReread(ctx, doc) })
+}
+
+// EraseArchived calls erase for each archived response of pages, and stores that they are gone. It
+// returns their number.
+func (s *Store) EraseArchived(ctx context.Context, pages []int64, erase func(crawl.Archived) error) (int, error) {
+	rows, err := s.q.ForgetArchived(ctx, pages)
+	if err != nil || len(rows) == 0 {
+		return 0, translate("find archived responses", err)
+	}
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		at, err := archivedOf(r.Archived)
+		if err == nil {
+			err = erase(at)
+		}
+		if err != nil {
+			return 0, err
+		}
+		ids[i] = r.ID
+	}
+	return len(ids), retry(ctx, "store that responses are erased", func() error { return s.q.ForgetArchivedDone(ctx, ids) })
+}
