@@ -32,6 +32,7 @@ var claims = map[string]numbersOf{
 			{"the program rests for [10 s], and", "internal/extra.restTime"},
 		},
 	},
+	"docs/archive.md": {compared: []claim{{"It is complete at [1 GiB], or", "internal/archive.MaxFileBytes"}}},
 	"docs/backups.md": backupsNumbers,
 	"README.md": {
 		compared: []claim{

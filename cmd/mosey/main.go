@@ -64,18 +64,20 @@ type cli struct {
 	Unblock control.UnblockCmd `cmd:"" group:"Control:" help:"Unblock a domain."`
 	List    control.ListCmd    `cmd:"" rare:"" group:"Control:" help:"Change and show the lists of allowed and blocked hosts."`
 
-	Export   show.ExportCmd     `cmd:"" group:"Export and maintain:" help:"Export pages, links, crawls, domains or images to files."`
-	Feed     show.FeedCmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Print each page that was read, changed or is gone, as it happens."`
-	Rank     show.RankCmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Rank domains and pages by the links to them."`
-	Maintain images.MaintainCmd `cmd:"" rare:"" group:"Export and maintain:" help:"Delete unreferenced images, and mark missing ones."`
-	Backup   backup.Cmd         `cmd:"" group:"Export and maintain:" help:"Back up the data directory, even while in use."`
-	Restore  backup.RestoreCmd  `cmd:"" group:"Export and maintain:" help:"Restore a data directory from a backup."`
-	Doctor   doctorCmd          `cmd:"" group:"Export and maintain:" help:"Check the machine, the database, Temporal and the data."`
-	Migrate  migrateCmd         `cmd:"" rare:"" group:"Export and maintain:" help:"Migrate the database, and prepare the Temporal namespace."`
-	Workers  control.WorkersCmd `cmd:"" rare:"" group:"Export and maintain:" help:"List the workers, or limit the requests of the fleet."`
-	Identity identity.Cmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Publish and check the crawler's identity: page, addresses, keys."`
-	Deploy   control.DeployCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Make a version of the workers current, or list the versions."`
-	Replay   control.ReplayCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Replay running workflows on this program before a deployment."`
+	Export    show.ExportCmd     `cmd:"" group:"Export and maintain:" help:"Export pages, links, crawls, domains or images to files."`
+	Feed      show.FeedCmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Print each page that was read, changed or is gone, as it happens."`
+	Archive   show.ArchiveCmd    `cmd:"" rare:"" group:"Export and maintain:" help:"Index, verify or pack the archived responses (--archive)."`
+	Reprocess show.ReprocessCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Read archived pages again, without a request."`
+	Rank      show.RankCmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Rank domains and pages by the links to them."`
+	Maintain  images.MaintainCmd `cmd:"" rare:"" group:"Export and maintain:" help:"Delete unreferenced images, and mark missing ones."`
+	Backup    backup.Cmd         `cmd:"" group:"Export and maintain:" help:"Back up the data directory, even while in use."`
+	Restore   backup.RestoreCmd  `cmd:"" group:"Export and maintain:" help:"Restore a data directory from a backup."`
+	Doctor    doctorCmd          `cmd:"" group:"Export and maintain:" help:"Check the machine, the database, Temporal and the data."`
+	Migrate   migrateCmd         `cmd:"" rare:"" group:"Export and maintain:" help:"Migrate the database, and prepare the Temporal namespace."`
+	Workers   control.WorkersCmd `cmd:"" rare:"" group:"Export and maintain:" help:"List the workers, or limit the requests of the fleet."`
+	Identity  identity.Cmd       `cmd:"" rare:"" group:"Export and maintain:" help:"Publish and check the crawler's identity: page, addresses, keys."`
+	Deploy    control.DeployCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Make a version of the workers current, or list the versions."`
+	Replay    control.ReplayCmd  `cmd:"" rare:"" group:"Export and maintain:" help:"Replay running workflows on this program before a deployment."`
 }
 
 // enums holds the lists of names in the tags of flags and arguments.

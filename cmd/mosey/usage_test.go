@@ -36,7 +36,7 @@ func TestHelp(t *testing.T) {
 		h := newHarness(t)
 		h.dir = "" // help is the first word
 		names := commands(t)
-		require.Len(t, names, 37)
+		require.Len(t, names, 39)
 		out := h.Print("help", "all")
 		for _, name := range names {
 			output.ContainsOnSameLine(t, out, "  "+name+" ")

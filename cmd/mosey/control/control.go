@@ -282,9 +282,10 @@ type BlockCmd struct {
 	command.ChangePrinter
 	command.ImageStoreFlag
 
-	Name   string `arg:"" help:"Domain, such as example.org."`
-	Reason string `help:"Reason to store with the change." required:"" placeholder:"TEXT"`
-	Forget bool   `help:"Also erase the content of its pages: search terms, link texts, images and their bytes. The URLs and the requests stay stored. The command waits until no request is in flight. If interrupted, give it again."`
+	Name    string `arg:"" help:"Domain, such as example.org."`
+	Reason  string `help:"Reason to store with the change." required:"" placeholder:"TEXT"`
+	Archive string `help:"Directory of the workers' archive, to erase there too." placeholder:"DIR"`
+	Forget  bool   `help:"Also erase the content of its pages: search terms, link texts, images and their bytes, archived responses. The URLs and the requests stay stored. The command waits until no request is in flight. If interrupted, give it again."`
 }
 
 // Run blocks the domain for all runs, from the next request on.
@@ -312,7 +313,7 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 		command.WakeDomain(ctx, e, store, name) // its workflow then releases it
 		f := &eraser{
 			store: store, domain: name, view: command.NewProgressLine(e),
-			bytes: &imageEraser{store: store, open: b.ImageStoreFlag, e: e},
+			bytes: &imageEraser{store: store, open: b.ImageStoreFlag, e: e}, archive: b.Archive,
 		}
 		err := f.run(ctx)
 		f.view.Clear()

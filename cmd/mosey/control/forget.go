@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/archive"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/search"
@@ -28,6 +30,10 @@ type eraser struct {
 	domain string
 	bytes  *imageEraser
 	view   *command.ProgressLine
+	// archive is the directory of the archive, or empty. isArchived is set if responses are still
+	// there.
+	archive    string
+	isArchived bool
 	// pages counts the domain's pages, and changed the erased rows.
 	pages, changed int64
 	// imageInFlight is set while an image on another host is fetched that only this domain names.
@@ -64,8 +70,28 @@ func (f *eraser) run(ctx context.Context) error {
 		return fmt.Errorf("the bytes of %s are still in the image store: %s; give the command again with the workers' "+
 			"--image-store", explain.Count(f.bytes.remaining, "image"), f.bytes.storeErr)
 	}
+	if f.isArchived {
+		return errors.New("its responses are still in the archive: give the command again with the workers' --archive")
+	}
 	return f.store.MarkForgotten(ctx, f.domain)
 }
+
+// eraseArchived erases the archived responses of pages.
+func (f *eraser) eraseArchived(ctx context.Context, pages []int64) (int64, error) {
+	erased, err := f.store.EraseArchived(ctx, pages, func(at crawl.Archived) error {
+		if f.archive == "" {
+			return errNoArchive
+		}
+		return archive.Erase(f.archive, at)
+	})
+	if errors.Is(err, errNoArchive) {
+		f.isArchived = true
+		return 0, nil
+	}
+	return int64(erased), err
+}
+
+var errNoArchive = errors.New("no archive")
 
 func pause(ctx context.Context) error {
 	select {
@@ -97,7 +123,7 @@ func (f *eraser) await(ctx context.Context) error {
 // pass visits all pages of the domain and returns the number of rows with content.
 func (f *eraser) pass(ctx context.Context) (changed int64, err error) {
 	f.pages, f.imageInFlight, f.seenImages = 0, false, map[int64]bool{}
-	f.bytes.remaining = 0
+	f.bytes.remaining, f.isArchived = 0, false
 	for after := ""; ; {
 		pages, last, err := f.store.PagesOf(ctx, f.domain, after)
 		if err != nil {
@@ -146,6 +172,10 @@ func (f *eraser) step(ctx context.Context, pages []int64) (changed int64, err er
 		}
 		m, err := f.store.ForgetPages(ctx, chunk)
 		if changed += n + m; err != nil {
+			return changed, err
+		}
+		erased, err := f.eraseArchived(ctx, chunk)
+		if changed += erased; err != nil {
 			return changed, err
 		}
 	}
