@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
@@ -58,19 +59,43 @@ func (s *Store) ArchivedResponses(ctx context.Context, of report.ArchivedOrigin,
 	return all, nil
 }
 
-// ArchivedPages returns at most limit pages after an id, by id, that an earlier extractor read, or
-// with every any pages, of a domain or, if it is empty, of all. It leaves out pages whose stored
-// version is not archived as a whole.
-func (s *Store) ArchivedPages(ctx context.Context, domain string, every bool, after int64, limit int) ([]report.ArchivedPage, error) {
-	rows, err := s.q.ArchivedPages(ctx, dbsqlc.ArchivedPagesParams{
-		After: after, Extractor: crawl.ExtractorVersion, EveryPage: every, Domain: valueOrNil(domain), Max: int32Of(limit),
-	})
+// ArchivedPages returns pages whose stored version is archived as a whole: pages that an earlier
+// extractor read, or with every any pages, of a domain or, if it is empty, of all. It looks at
+// limit pages after a cursor, and returns the next cursor; empty at the end.
+func (s *Store) ArchivedPages(
+	ctx context.Context, domain string, every bool, after string, limit int,
+) (pages []report.ArchivedPage, next string, err error) {
+	var ids []int64
+	if domain != "" {
+		ids, next, err = s.PagesOf(ctx, domain, after)
+	} else {
+		ids, next, err = s.archivedIDs(ctx, after, limit)
+	}
+	if err != nil || len(ids) == 0 {
+		return nil, "", err
+	}
+	pages, err = s.archivedPages(ctx, ids, every)
+	return pages, next, err
+}
+
+// archivedIDs returns pages with archived responses. The cursor is the last page's id.
+func (s *Store) archivedIDs(ctx context.Context, after string, limit int) (ids []int64, next string, err error) {
+	last, _ := strconv.ParseInt(after, 10, 64) // empty at the start
+	ids, err = s.q.ArchivedPageIDs(ctx, dbsqlc.ArchivedPageIDsParams{After: last, Max: int32Of(limit)})
+	if err != nil || len(ids) == 0 {
+		return nil, "", translate("find archived pages", err)
+	}
+	return ids, strconv.FormatInt(ids[len(ids)-1], 10), nil
+}
+
+func (s *Store) archivedPages(ctx context.Context, ids []int64, every bool) ([]report.ArchivedPage, error) {
+	rows, err := s.q.ArchivedPages(ctx, dbsqlc.ArchivedPagesParams{Pages: ids, Extractor: crawl.ExtractorVersion, EveryPage: every})
 	if err != nil {
 		return nil, translate("find archived pages", err)
 	}
 	all := make([]report.ArchivedPage, len(rows))
 	for i, r := range rows {
-		page := report.ArchivedPage{ID: r.ID, FetchedAt: r.FetchedAt, Run: crawl.RunFacts{Name: r.Run}}
+		page := report.ArchivedPage{FetchedAt: r.FetchedAt, Run: crawl.RunFacts{Name: r.Run}}
 		if page.Archived, err = archivedOf(r.Archived); err != nil {
 			return nil, err
 		}

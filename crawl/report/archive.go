@@ -23,7 +23,6 @@ type ArchivedResponse struct {
 // ArchivedPage is a page whose stored version is in the archive. Run is the run of the response,
 // and its Attempt has the facts to read it with.
 type ArchivedPage struct {
-	ID        int64
 	FetchedAt time.Time
 	Run       crawl.RunFacts
 	Archived  crawl.Archived

@@ -13,10 +13,10 @@ import (
 const archivedLast = `-- name: ArchivedLast :many
 SELECT c.archived
 FROM pages AS p CROSS JOIN LATERAL (
-    SELECT x.id, x.archived FROM page_crawls AS x WHERE x.page_id = p.id AND x.archived IS NOT NULL OFFSET 0
+    SELECT x.archived FROM page_crawls AS x
+    WHERE x.page_id = p.id AND x.archived IS NOT NULL AND NOT x.archived ?| '{revisit,truncated}' ORDER BY x.id DESC LIMIT 1
 ) AS c
-WHERE p.domain = $1 AND p.url = $2 AND NOT c.archived ?| '{revisit,truncated}'
-ORDER BY c.id DESC LIMIT 1
+WHERE p.domain = $1 AND p.url = $2
 `
 
 type ArchivedLastParams struct {
@@ -131,51 +131,70 @@ func (q *Queries) ArchivedOrigins(ctx context.Context, runID *int64) ([]Archived
 	return items, nil
 }
 
+const archivedPageIDs = `-- name: ArchivedPageIDs :many
+SELECT DISTINCT c.page_id FROM page_crawls AS c WHERE c.archived IS NOT NULL AND c.page_id > $1 ORDER BY c.page_id LIMIT $2
+`
+
+type ArchivedPageIDsParams struct {
+	After int64
+	Max   int32
+}
+
+// Lists the pages after an id with archived responses, by id.
+func (q *Queries) ArchivedPageIDs(ctx context.Context, arg ArchivedPageIDsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, archivedPageIDs, arg.After, arg.Max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var page_id int64
+		if err := rows.Scan(&page_id); err != nil {
+			return nil, err
+		}
+		items = append(items, page_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const archivedPages = `-- name: ArchivedPages :many
 SELECT
-    p.id, p.url, p.fetched_at::timestamptz AS fetched_at, c.id AS attempt_id, c.archived, r.name AS run, r.settings,
-    (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts
-FROM pages AS p CROSS JOIN LATERAL (
+    p.url, p.fetched_at::timestamptz AS fetched_at, c.archived, r.name AS run, r.settings, (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts
+FROM unnest($1::bigint []) AS u (page_id) INNER JOIN pages AS p ON u.page_id = p.id CROSS JOIN LATERAL (
     SELECT y.id, y.run_id, y.archived, y.status_code FROM page_crawls AS y
-    WHERE y.page_id = p.id AND y.archived IS NOT NULL AND NOT y.archived ?| '{revisit,truncated}' ORDER BY y.id DESC LIMIT 1
+    WHERE y.page_id = u.page_id AND y.archived IS NOT NULL AND NOT y.archived ?| '{revisit,truncated}' ORDER BY y.id DESC LIMIT 1
 ) AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
-    p.id > $1 AND c.status_code BETWEEN 200 AND 299 AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
+    c.status_code BETWEEN 200 AND 299 AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
     AND (coalesce(p.extractor, 0) < $2::integer OR $3::boolean)
-    AND (p.domain = $4::text OR $4::text IS NULL)
-    AND EXISTS (SELECT 1 FROM page_crawls AS y WHERE y.page_id = p.id AND y.completed_at = p.fetched_at AND y.archived IS NOT NULL)
-ORDER BY p.id LIMIT $5
+    AND EXISTS (
+        SELECT 1 FROM page_crawls AS y WHERE y.page_id = u.page_id AND y.archived IS NOT NULL AND y.completed_at = p.fetched_at
+    )
 `
 
 type ArchivedPagesParams struct {
-	After     int64
+	Pages     []int64
 	Extractor int32
 	EveryPage bool
-	Domain    *string
-	Max       int32
 }
 
 type ArchivedPagesRow struct {
-	ID        int64
 	Url       string
 	FetchedAt time.Time
-	AttemptID int64
 	Archived  []byte
 	Run       string
 	Settings  []byte
 	Facts     []byte
 }
 
-// Lists the pages after an id, by id, whose stored version is archived: with the attempt that has
-// the payload, and the facts that it is read with.
+// Lists those of the given pages whose stored version is archived: with the attempt that has the
+// payload, and the facts that it is read with.
 func (q *Queries) ArchivedPages(ctx context.Context, arg ArchivedPagesParams) ([]ArchivedPagesRow, error) {
-	rows, err := q.db.Query(ctx, archivedPages,
-		arg.After,
-		arg.Extractor,
-		arg.EveryPage,
-		arg.Domain,
-		arg.Max,
-	)
+	rows, err := q.db.Query(ctx, archivedPages, arg.Pages, arg.Extractor, arg.EveryPage)
 	if err != nil {
 		return nil, err
 	}
@@ -184,10 +203,8 @@ func (q *Queries) ArchivedPages(ctx context.Context, arg ArchivedPagesParams) ([
 	for rows.Next() {
 		var i ArchivedPagesRow
 		if err := rows.Scan(
-			&i.ID,
 			&i.Url,
 			&i.FetchedAt,
-			&i.AttemptID,
 			&i.Archived,
 			&i.Run,
 			&i.Settings,

@@ -474,6 +474,7 @@ CREATE INDEX page_crawls_domain_history ON page_crawls (domain, completed_at DES
 -- the latest attempts of all domains
 CREATE INDEX page_crawls_history ON page_crawls (completed_at DESC) WHERE outcome IS NOT NULL;
 CREATE INDEX page_crawls_feed ON page_crawls (feed_position) WHERE outcome IS NOT NULL;
+CREATE INDEX page_crawls_archived ON page_crawls (page_id, id) WHERE archived IS NOT NULL;
 -- the next crawl of a domain in a run
 CREATE INDEX page_crawls_next
 ON page_crawls (domain, run_id, priority DESC, scheduled_for, id) WHERE outcome IS NULL;

@@ -2,10 +2,10 @@
 -- name: ArchivedLast :many
 SELECT c.archived
 FROM pages AS p CROSS JOIN LATERAL (
-    SELECT x.id, x.archived FROM page_crawls AS x WHERE x.page_id = p.id AND x.archived IS NOT NULL OFFSET 0
+    SELECT x.archived FROM page_crawls AS x
+    WHERE x.page_id = p.id AND x.archived IS NOT NULL AND NOT x.archived ?| '{revisit,truncated}' ORDER BY x.id DESC LIMIT 1
 ) AS c
-WHERE p.domain = @domain AND p.url = @url AND NOT c.archived ?| '{revisit,truncated}'
-ORDER BY c.id DESC LIMIT 1;
+WHERE p.domain = @domain AND p.url = @url;
 
 -- Lists the origins of archived responses, of a run or of all.
 -- name: ArchivedOrigins :many
@@ -24,22 +24,25 @@ WHERE
     AND (c.run_id = sqlc.narg(run_id)::bigint OR sqlc.narg(run_id)::bigint IS NULL)
 ORDER BY c.id;
 
--- Lists the pages after an id, by id, whose stored version is archived: with the attempt that has
--- the payload, and the facts that it is read with.
+-- Lists the pages after an id with archived responses, by id.
+-- name: ArchivedPageIDs :many
+SELECT DISTINCT c.page_id FROM page_crawls AS c WHERE c.archived IS NOT NULL AND c.page_id > @after ORDER BY c.page_id LIMIT @max;
+
+-- Lists those of the given pages whose stored version is archived: with the attempt that has the
+-- payload, and the facts that it is read with.
 -- name: ArchivedPages :many
 SELECT
-    p.id, p.url, p.fetched_at::timestamptz AS fetched_at, c.id AS attempt_id, c.archived, r.name AS run, r.settings,
-    (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts
-FROM pages AS p CROSS JOIN LATERAL (
+    p.url, p.fetched_at::timestamptz AS fetched_at, c.archived, r.name AS run, r.settings, (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts
+FROM unnest(@pages::bigint []) AS u (page_id) INNER JOIN pages AS p ON u.page_id = p.id CROSS JOIN LATERAL (
     SELECT y.id, y.run_id, y.archived, y.status_code FROM page_crawls AS y
-    WHERE y.page_id = p.id AND y.archived IS NOT NULL AND NOT y.archived ?| '{revisit,truncated}' ORDER BY y.id DESC LIMIT 1
+    WHERE y.page_id = u.page_id AND y.archived IS NOT NULL AND NOT y.archived ?| '{revisit,truncated}' ORDER BY y.id DESC LIMIT 1
 ) AS c INNER JOIN crawl_runs AS r ON c.run_id = r.id
 WHERE
-    p.id > @after AND c.status_code BETWEEN 200 AND 299 AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
+    c.status_code BETWEEN 200 AND 299 AND p.kind = ANY (kinds('document')) AND p.status = 'fetched'
     AND (coalesce(p.extractor, 0) < @extractor::integer OR @every_page::boolean)
-    AND (p.domain = sqlc.narg(domain)::text OR sqlc.narg(domain)::text IS NULL)
-    AND EXISTS (SELECT 1 FROM page_crawls AS y WHERE y.page_id = p.id AND y.completed_at = p.fetched_at AND y.archived IS NOT NULL)
-ORDER BY p.id LIMIT @max;
+    AND EXISTS (
+        SELECT 1 FROM page_crawls AS y WHERE y.page_id = u.page_id AND y.archived IS NOT NULL AND y.completed_at = p.fetched_at
+    );
 
 -- Stores the findings of pages that were read again from the archive (crawl.Attempt), unless a page
 -- has been requested since. It adds nothing to a run. It returns the number of pages.

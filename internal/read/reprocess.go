@@ -23,7 +23,9 @@ const reprocessBatch = 50
 
 // ArchiveStore reads archived pages and stores their findings.
 type ArchiveStore interface {
-	ArchivedPages(ctx context.Context, domain string, every bool, after int64, limit int) ([]report.ArchivedPage, error)
+	// ArchivedPages returns the archived pages among the next ones after a cursor; next is empty at the
+	// end.
+	ArchivedPages(ctx context.Context, domain string, every bool, after string, limit int) (pages []report.ArchivedPage, next string, err error)
 	StoreReread(ctx context.Context, attempts []crawl.Attempt) (int64, error)
 }
 
@@ -55,13 +57,12 @@ type Reprocessed struct {
 // Run reads the pages of a domain, or of all if it is empty: the ones that an earlier extractor
 // read, or with every all of them. It calls onProgress after each batch.
 func (p *Reprocessor) Run(ctx context.Context, domain string, every bool, onProgress func(Reprocessed)) (t Reprocessed, err error) {
-	var after int64
-	for {
-		pages, err := p.Store.ArchivedPages(ctx, domain, every, after, reprocessBatch)
-		if err != nil || len(pages) == 0 {
+	for after := ""; ; {
+		pages, next, err := p.Store.ArchivedPages(ctx, domain, every, after, reprocessBatch)
+		if err != nil || next == "" {
 			return t, err
 		}
-		after = pages[len(pages)-1].ID
+		after = next
 		attempts, err := p.readAll(ctx, pages, &t)
 		if err != nil {
 			return t, err

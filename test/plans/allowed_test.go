@@ -27,6 +27,7 @@ var allowed = []allowance{
 	{"DomainList", "", 60_000, "mosey domains sorts all of them"},
 	{"BestDomains", "", 60_000, "a report sorts the ranks of all domains"},
 	{"ImageList", "", 150_000, "it filters images by what a person asks for, the latest first"},
+	{"ArchivedOrigins", "", 2_000_000, "an index of the archive begins with the pages of all its responses"},
 	{"ReprocessDue", "", 2_000_000, "it counts among all pages those that an earlier extractor has read"},
 	{"ReprocessStage", "", 2_000_000, "it looks for them among all pages, once for each new extractor"},
 	{"History", "", 2_000_000, "it filters attempts by what a person asks for, the latest first"},

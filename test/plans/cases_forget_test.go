@@ -26,6 +26,8 @@ func forgetCases(changing changes) {
 			c.ok(named, err)
 			c.ok(c.q.ForgetUnsharedImages(ctx, dbsqlc.ForgetUnsharedImagesParams{Domain: domain, Pages: append(named, pages...)}))
 			c.ok(c.q.ForgetAnchoredPages(ctx, dbsqlc.ForgetAnchoredPagesParams{Domain: domain, Pages: pages}))
+			c.ok(c.q.ForgetArchived(ctx, pages))
+			c.done(c.q.ForgetArchivedDone(ctx, pages[:1]))
 			c.ok(c.q.ForgetLinked(ctx, dbsqlc.ForgetLinkedParams{Domain: domain, Pages: pages}))
 			c.ok(c.q.ForgetCount(ctx, dbsqlc.ForgetCountParams{Domain: domain, Pages: pages}))
 			c.ok(c.q.ForgetContents(ctx, pages))

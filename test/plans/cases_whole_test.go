@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -137,6 +138,32 @@ func wholeCases(changing changes, reading reads) {
 	changing["Reprocess"] = func(t *testing.T, c change) {
 		c.ok(c.q.ReprocessStage(t.Context(), dbsqlc.ReprocessStageParams{RunID: runLarge, Extractor: crawl.ExtractorVersion, Domain: new(site(sitePlain))}))
 		c.ok(c.q.ReprocessStage(t.Context(), dbsqlc.ReprocessStageParams{RunID: runLarge, Extractor: crawl.ExtractorVersion}))
+	}
+	reading["Archive"] = func(t *testing.T, s *db.Store) {
+		ctx := t.Context()
+		_, err := s.ArchivedOrigins(ctx, new(int64(runLarge)))
+		require.NoError(t, err)
+		of, err := s.ArchivedOrigins(ctx, nil)
+		require.NoError(t, err)
+		require.NotEmpty(t, of)
+		found, err := s.ArchivedResponses(ctx, of[0], nil)
+		require.NoError(t, err)
+		require.NotEmpty(t, found)
+		at, err := s.LastArchived(ctx, of[0].Domain, found[0].URL)
+		require.NoError(t, err)
+		require.NotNil(t, at)
+		for _, after := range []string{"", strconv.FormatInt(pageID(500, 1), 10)} {
+			pages, next, err := s.ArchivedPages(ctx, "", true, after, 50)
+			require.NoError(t, err)
+			require.NotEmpty(t, pages)
+			require.NotEmpty(t, next)
+		}
+		_, _, err = s.ArchivedPages(ctx, of[0].Domain, true, "", 50)
+		require.NoError(t, err)
+	}
+	changing["Archive"] = func(t *testing.T, c change) {
+		doc := []byte(`[{"attempt_id": ` + strconv.FormatInt(2*pageID(10, 5), 10) + `, "ended_at": "2026-01-01T00:00:00Z", "page": {"signals": {}, "visit": {}}}]`)
+		c.ok(c.q.PagesReread(t.Context(), doc))
 	}
 	changing["Ranks"] = func(t *testing.T, c change) {
 		ctx := t.Context()

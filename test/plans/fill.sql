@@ -86,7 +86,7 @@ FROM made AS m ORDER BY m.id;
 INSERT INTO page_crawls (
     id, page_id, domain, run_id, previous_id, is_revisit, url, kind, prerequisite, retry_priority, depth, scheduled_for, locked_at,
     completed_at, outcome, status_code, error_message, skipped, duration_ms, bytes, content_type, ip, subnet, registered,
-    robots_version, delay_ms, delay_reason, ip_delay_ms, subnet_delay_ms, registered_delay_ms, lost, created_at, feed_position
+    robots_version, delay_ms, delay_reason, ip_delay_ms, subnet_delay_ms, registered_delay_ms, lost, created_at, feed_position, archived
 )
 OVERRIDING SYSTEM VALUE
 SELECT
@@ -103,7 +103,11 @@ SELECT
     CASE WHEN c.asked AND m.s % 50 = 7 THEN 'hosting.example' END,
     CASE WHEN c.asked AND m.o > 0 THEN 1 + m.o % 2 END, CASE WHEN c.asked THEN 1000 END, CASE WHEN c.asked THEN 'delay' END,
     CASE WHEN c.asked THEN 100 END, CASE WHEN c.asked THEN 50 END, CASE WHEN c.asked AND m.s % 50 = 7 THEN 200 END,
-    c.asked AND m.id % 9973 = 5, c.at, CASE WHEN c.outcome IS NOT NULL THEN c.id END
+    c.asked AND m.id % 9973 = 5, c.at, CASE WHEN c.outcome IS NOT NULL THEN c.id END,
+    CASE WHEN c.outcome = 'success' AND m.s % 10 < 2 THEN
+        jsonb_build_object('file', 'small-web.warc.gz', 'offset', 1000 * c.id, 'length', 900, 'digest', 'sha256:00', 'at', c.at)
+        || CASE WHEN m.o % 10 = 3 THEN '{"revisit": true}'::jsonb ELSE '{}' END
+    END
 FROM made AS m CROSS JOIN LATERAL (
     SELECT x.*, coalesce(x.outcome NOT IN ('skipped', 'blocked_robots'), false) AS asked FROM (
         SELECT 2 * m.id AS id, 1 AS run_id, NULL::bigint AS previous_id, m.outcome, m.at
