@@ -23,8 +23,8 @@ const reprocessBatch = 50
 
 // ArchiveStore reads archived pages and stores their findings.
 type ArchiveStore interface {
-	// ArchivedPages returns the archived pages among the next ones after a cursor; next is empty at the
-	// end.
+	// ArchivedPages returns the archived pages among the next ones after a cursor. An empty next ends
+	// them.
 	ArchivedPages(ctx context.Context, domain string, every bool, after string, limit int) (pages []report.ArchivedPage, next string, err error)
 	StoreReread(ctx context.Context, attempts []crawl.Attempt) (int64, error)
 }
