@@ -59,9 +59,9 @@ func (s *Store) ArchivedResponses(ctx context.Context, of report.ArchivedOrigin,
 	return all, nil
 }
 
-// ArchivedPages returns pages whose stored version is archived as a whole: pages that an earlier
-// extractor read, or with every any pages, of a domain or, if it is empty, of all. It looks at
-// limit pages after a cursor, and returns the next cursor; empty at the end.
+// ArchivedPages returns pages of a domain, or of all if it is empty, that an earlier extractor
+// read, or with every also others. Their stored version is archived as a whole. It looks at limit
+// pages after a cursor, and returns the next cursor. An empty cursor is the start or the end.
 func (s *Store) ArchivedPages(
 	ctx context.Context, domain string, every bool, after string, limit int,
 ) (pages []report.ArchivedPage, next string, err error) {

@@ -191,8 +191,8 @@ type ArchivedPagesRow struct {
 	Facts     []byte
 }
 
-// Lists those of the given pages whose stored version is archived: with the attempt that has the
-// payload, and the facts that it is read with.
+// Lists the given pages if their stored version is archived, with the record of its payload and the
+// facts for reading it.
 func (q *Queries) ArchivedPages(ctx context.Context, arg ArchivedPagesParams) ([]ArchivedPagesRow, error) {
 	rows, err := q.db.Query(ctx, archivedPages, arg.Pages, arg.Extractor, arg.EveryPage)
 	if err != nil {

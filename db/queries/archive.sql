@@ -28,8 +28,8 @@ ORDER BY c.id;
 -- name: ArchivedPageIDs :many
 SELECT DISTINCT c.page_id FROM page_crawls AS c WHERE c.archived IS NOT NULL AND c.page_id > @after ORDER BY c.page_id LIMIT @max;
 
--- Lists those of the given pages whose stored version is archived: with the attempt that has the
--- payload, and the facts that it is read with.
+-- Lists the given pages if their stored version is archived, with the record of its payload and the
+-- facts for reading it.
 -- name: ArchivedPages :many
 SELECT
     p.url, p.fetched_at::timestamptz AS fetched_at, c.archived, r.name AS run, r.settings, (attempt_facts(ARRAY[c.id]))[1]::jsonb AS facts
