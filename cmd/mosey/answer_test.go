@@ -26,7 +26,7 @@ func TestCommandsPrintJSON(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"mosey up", "mosey serve", "mosey export", "mosey feed", "mosey identity serve", "mosey identity directory",
+		"mosey up", "mosey serve", "mosey export", "mosey feed", "mosey archive cdxj", "mosey identity serve", "mosey identity directory",
 	}, without)
 }
 

@@ -99,6 +99,13 @@ type archiveWACZCmd struct {
 	Dir   string `arg:"" help:"Directory of the archive." placeholder:"DIR"`
 	File  string `arg:"" help:"File to write, such as pages.wacz. It must not exist." placeholder:"FILE"`
 	Title string `help:"Title of the file. Default: the name of the run." placeholder:"TEXT"`
+	JSON  bool   `name:"json" help:"Print one JSON object."`
+}
+
+// packed describes a WACZ file.
+type packed struct {
+	File      string `json:"file"`
+	Responses int    `json:"responses"`
 }
 
 // Run writes the archive, its index and the list of its pages to one file.
@@ -107,22 +114,24 @@ func (c *archiveWACZCmd) Run(ctx context.Context, e *command.Env) error {
 		return wiring.Usagef("%s exists: name another file", c.File)
 	}
 	return c.read(ctx, e, func(store *db.Store, runID *int64) error {
-		responses := 0
+		result := packed{File: c.File}
 		title := c.Title
 		if title == "" {
 			title = c.Run_
 		}
 		err := files.Replace(c.File, nil, func(f *os.File) (err error) {
-			responses, err = archive.WriteWACZ(ctx, c.Dir, store, runID, title, "Mosey "+wiring.Version(), f)
+			result.Responses, err = archive.WriteWACZ(ctx, c.Dir, store, runID, title, "Mosey "+wiring.Version(), f)
 			return err
 		}, (*os.File).Sync)
 		if err != nil {
 			return errors.Join(err, os.Remove(c.File+files.TempSuffix))
 		}
-		if responses == 0 {
+		if result.Responses == 0 {
 			fmt.Fprintln(e.Stderr, nothingArchived)
 		}
-		fmt.Fprintf(e.Stdout, "%s: %s\n", c.File, explain.Count(int64(responses), "response"))
-		return nil
+		return command.PrintResult(e, c.JSON, result, func(w io.Writer, p packed) error {
+			_, err := fmt.Fprintf(w, "%s: %s\n", p.File, explain.Count(int64(p.Responses), "response"))
+			return err
+		})
 	})
 }
