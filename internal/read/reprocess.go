@@ -25,7 +25,7 @@ const reprocessBatch = 50
 type ArchiveStore interface {
 	// ArchivedPages returns the archived pages among the next ones after a cursor. An empty next ends
 	// them.
-	ArchivedPages(ctx context.Context, domain string, every bool, after string, limit int) (pages []report.ArchivedPage, next string, err error)
+	ArchivedPages(ctx context.Context, domain string, every bool, after string, limit int) (pages []report.ArchivedPage, next string, _ error)
 	StoreReread(ctx context.Context, attempts []crawl.Attempt) (int64, error)
 }
 

@@ -141,7 +141,7 @@ func wholeCases(changing changes, reading reads) {
 	}
 	reading["Archive"] = func(t *testing.T, s *db.Store) {
 		ctx := t.Context()
-		_, err := s.ArchivedOrigins(ctx, new(int64(runLarge)))
+		_, err := s.ArchivedOrigins(ctx, new(runLarge))
 		require.NoError(t, err)
 		of, err := s.ArchivedOrigins(ctx, nil)
 		require.NoError(t, err)
