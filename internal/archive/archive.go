@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 )
 
 const (
@@ -45,9 +46,9 @@ type Archive struct {
 
 // Exchange is a response to store, with its request.
 type Exchange struct {
-	// Run names the run; Settings are its settings as JSON.
+	// Run names the run, which has the Settings.
 	Run      string
-	Settings []byte
+	Settings settings.Settings
 
 	URL string
 	// IP is the requested address.

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/archive"
 	"github.com/mosey-web/mosey/internal/fetch"
 )
@@ -57,7 +58,7 @@ func get(t *testing.T, url string, header http.Header) (archive.Exchange, []byte
 	require.NoError(t, err)
 	t.Cleanup(response.Release)
 	return archive.Exchange{
-		Run: "test", Settings: []byte(`{"delay":"1s"}`), URL: url, IP: "127.0.0.1", At: now, Capture: response.Capture,
+		Run: "test", Settings: settings.Settings{Delay: new(settings.Duration(time.Second))}, URL: url, IP: "127.0.0.1", At: now, Capture: response.Capture,
 		NotModified: response.Status == http.StatusNotModified,
 	}, bytes.Clone(response.Body)
 }

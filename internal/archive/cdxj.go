@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -24,6 +25,9 @@ type Index interface {
 	// ArchivedResponses returns the responses of an origin, the oldest first.
 	ArchivedResponses(ctx context.Context, of report.ArchivedOrigin, runID *int64) ([]report.ArchivedResponse, error)
 }
+
+// stampFormat is the format of a time in CDX files and in names of files.
+const stampFormat = "20060102150405"
 
 // Response is an archived response with the key of its URL.
 type Response struct {
@@ -44,16 +48,10 @@ func Each(ctx context.Context, index Index, runID *int64, yield func(Response) e
 	}
 	groups := map[string][]report.ArchivedOrigin{} // origins whose keys begin alike
 	for _, o := range origins {
-		prefix, _, _ := strings.Cut(Key(o.Origin+"/"), ")")
+		prefix, _, _ := strings.Cut(Key(o.Origin), "/") // with its last byte: "com,example)" precedes "com,example,a)"
 		groups[prefix] = append(groups[prefix], o)
 	}
-	prefixes := make([]string, 0, len(groups))
-	for prefix := range groups {
-		prefixes = append(prefixes, prefix)
-	}
-	// the byte after the prefix counts, because "com,example)" precedes "com,example,www)"
-	slices.SortFunc(prefixes, func(a, b string) int { return cmp.Compare(a+")", b+")") })
-	for _, prefix := range prefixes {
+	for _, prefix := range slices.Sorted(maps.Keys(groups)) {
 		var group []Response
 		for _, o := range groups[prefix] {
 			found, err := index.ArchivedResponses(ctx, o, runID)
@@ -76,7 +74,7 @@ func Each(ctx context.Context, index Index, runID *int64, yield func(Response) e
 
 func newResponse(r report.ArchivedResponse) Response {
 	r.URL = cmp.Or(r.Archived.URL, r.URL)
-	return Response{ArchivedResponse: r, Key: Key(r.URL), Time: r.Archived.At.UTC().Format("20060102150405")}
+	return Response{ArchivedResponse: r, Key: Key(r.URL), Time: r.Archived.At.UTC().Format(stampFormat)}
 }
 
 // WriteCDXJ writes the index of a run's responses, or with nil of all runs', as sorted CDXJ. It

@@ -16,23 +16,12 @@ import (
 
 // Erase overwrites a record with one of the same length that says so. The other records keep their
 // places. It is safe while the file is written.
-func Erase(dir string, at crawl.Archived) (err error) {
-	found, err := openFile(dir, at.File)
-	if err != nil {
-		return err
-	}
-	path := found.Name()
-	if err := found.Close(); err != nil {
-		return err
-	}
+func Erase(dir string, at crawl.Archived) error {
 	filler, err := filler(int(at.Length))
 	if err != nil {
 		return fmt.Errorf("erase a record of %s: %w", at.File, err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if errors.Is(err, os.ErrNotExist) { // it was completed meanwhile
-		f, err = os.OpenFile(strings.TrimSuffix(path, OpenSuffix), os.O_WRONLY, 0)
-	}
+	f, err := openFile(dir, at.File, os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -42,7 +31,7 @@ func Erase(dir string, at crawl.Archived) (err error) {
 
 // filler returns a gzip member of a length, with a metadata record.
 func filler(length int) ([]byte, error) {
-	now := time.Now().UTC()
+	now := time.Now()
 	member := func(blockBytes int, comment string) ([]byte, error) {
 		block := "erased at its publisher's request" + strings.Repeat(" ", blockBytes)
 		r, err := newRecord("metadata", now, "text/plain", func() io.Reader { return strings.NewReader(block) })

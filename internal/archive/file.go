@@ -2,7 +2,6 @@ package archive
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -60,9 +59,7 @@ func (a *Archive) create(x Exchange) (*file, error) {
 }
 
 func newFile(dir, run string) (*file, error) {
-	random := make([]byte, 8)
-	_, _ = rand.Read(random) // never fails
-	name := run + "-" + time.Now().UTC().Format("20060102150405") + "-" + hex.EncodeToString(random) + Suffix
+	name := run + "-" + time.Now().UTC().Format(stampFormat) + "-" + rand.Text() + Suffix
 	f := &file{name: name, path: filepath.Join(dir, name)}
 	f.lock = flock.New(f.path + lockSuffix)
 	if err := f.lock.Lock(); err != nil { // nobody else has a file of this name

@@ -23,15 +23,15 @@ var ErrDamaged = errors.New("the archive is damaged")
 // maxHeadBytes bounds the fields of a record.
 const maxHeadBytes = 64 << 10
 
-// openFile opens a WARC file, which may still be written.
-func openFile(dir, name string) (*os.File, error) {
+// openFile opens a WARC file with a flag such as os.O_RDONLY. The file may still be written.
+func openFile(dir, name string, flag int) (*os.File, error) {
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("%w: %q is not the name of a file", crawl.ErrInvalid, name)
 	}
 	path := filepath.Join(dir, name)
 	for range 2 { // it may be completed between two tries
 		for _, p := range []string{path, path + OpenSuffix} {
-			if f, err := os.Open(p); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			if f, err := os.OpenFile(p, flag, 0); err == nil || !errors.Is(err, fs.ErrNotExist) {
 				return f, err
 			}
 		}
@@ -51,6 +51,26 @@ func Read(dir string, at crawl.Archived, fn func(url string, response io.Reader)
 		return nil
 	})
 	return cmp.Or(err, fnErr)
+}
+
+// readRecord calls fn with a record. Its error, and one of the record, is ErrDamaged.
+func readRecord(dir string, at crawl.Archived, fn func(*storedRecord) error) (err error) {
+	f, err := openFile(dir, at.File, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r, err := parse(io.NewSectionReader(f, at.Offset, at.Length))
+	if err == nil {
+		err = fn(r)
+	}
+	if err == nil {
+		err = r.end()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s at %d: %w", ErrDamaged, at.File, at.Offset, err)
+	}
+	return nil
 }
 
 // storedRecord is a record that is being read.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
@@ -74,7 +75,7 @@ func (r *record) writeTo(w io.Writer) error {
 }
 
 // timestamp writes a WARC-Date.
-func timestamp(at time.Time) string { return at.Format("2006-01-02T15:04:05.000Z") }
+func timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func digestOf(content io.Reader) (size int64, digest string, err error) {
 	sum := sha256.New()
@@ -128,6 +129,10 @@ func (x Exchange) request(response record) (record, error) {
 
 // describe makes the first record of a file (warcinfo).
 func (a *Archive) describe(name string, x Exchange) (record, error) {
+	settings, err := json.Marshal(x.Settings)
+	if err != nil {
+		return record{}, fmt.Errorf("write the settings of run %s: %w", x.Run, err)
+	}
 	var fields strings.Builder
 	for _, field := range [][2]string{
 		{"software", a.config.Software},
@@ -136,7 +141,7 @@ func (a *Archive) describe(name string, x Exchange) (record, error) {
 		{"http-header-user-agent", a.config.UserAgent},
 		{"robots", "obeyed (RFC 9309)"},
 		{"isPartOf", x.Run},
-		{"settings", string(x.Settings)},
+		{"settings", string(settings)},
 	} {
 		if field[1] != "" {
 			fields.WriteString(field[0] + ": " + field[1] + "\r\n")

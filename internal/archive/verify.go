@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/mosey-web/mosey/crawl"
 )
@@ -56,7 +55,7 @@ func check(dir string, r Response) error {
 			{"WARC-Type", kind},
 			{"WARC-Target-URI", r.URL},
 			{"WARC-Payload-Digest", r.Archived.Digest},
-			{"WARC-Date", timestamp(r.Archived.At.UTC())},
+			{"WARC-Date", timestamp(r.Archived.At)},
 			{"WARC-Block-Digest", digest},
 		} {
 			if got := s.fields.Get(field[0]); got != field[1] {
@@ -65,24 +64,4 @@ func check(dir string, r Response) error {
 		}
 		return nil
 	})
-}
-
-// readRecord calls fn with a record. Its error, and one of the record, is ErrDamaged.
-func readRecord(dir string, at crawl.Archived, fn func(*storedRecord) error) (err error) {
-	f, err := openFile(dir, at.File)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r, err := parse(io.NewSectionReader(f, at.Offset, at.Length))
-	if err == nil {
-		err = fn(r)
-	}
-	if err == nil {
-		err = r.end()
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s at %d: %w", ErrDamaged, at.File, at.Offset, err)
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -114,13 +115,13 @@ func writePages(ctx context.Context, index Index, runID *int64, w io.Writer) err
 		if !r.isPage() {
 			return nil
 		}
-		return out.Encode(map[string]string{"url": r.URL, "ts": timestamp(r.Archived.At.UTC()), "title": r.Title})
+		return out.Encode(map[string]string{"url": r.URL, "ts": timestamp(r.Archived.At), "title": r.Title})
 	})
 }
 
 // copyFile copies the complete records of a WARC file.
 func copyFile(dir, name string, w io.Writer) error {
-	f, err := openFile(dir, name)
+	f, err := openFile(dir, name, os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -108,14 +109,8 @@ func (p *Reprocessor) readAll(ctx context.Context, pages []report.ArchivedPage, 
 
 // isOfPage reports whether an error concerns one page alone.
 func isOfPage(err error) bool {
-	_, isResponse := errors.AsType[*responseError](err)
-	return isResponse || errors.Is(err, archive.ErrDamaged) || errors.Is(err, crawl.ErrNotFound)
+	return errors.Is(err, archive.ErrDamaged) || errors.Is(err, crawl.ErrNotFound)
 }
-
-// responseError is the error of a response that cannot be read.
-type responseError struct{ error }
-
-func (e *responseError) Unwrap() error { return e.error }
 
 func (p *Reprocessor) read(ctx context.Context, page report.ArchivedPage) (at crawl.Attempt, err error) {
 	decision, err := p.decision(ctx, page)
@@ -127,12 +122,12 @@ func (p *Reprocessor) read(ctx context.Context, page report.ArchivedPage) (at cr
 			return fmt.Errorf("%w: %s at %d: the response of %s", archive.ErrDamaged, page.Archived.File, page.Archived.Offset, url)
 		}
 		resp, err := fetch.Replay(response, fetch.MaxBodyBytesDefault)
-		if err != nil {
-			return &responseError{err}
+		if err != nil { // it was read when it was received
+			return fmt.Errorf("%w: %s at %d: %w", archive.ErrDamaged, page.Archived.File, page.Archived.Offset, err)
 		}
 		defer resp.Release()
 		resp.EndedAt = page.Archived.At
-		at, err = p.Reader.Reread(ctx, decision, resp, page.FetchedAt)
+		at, err = p.Reader.reread(ctx, decision, resp, page.FetchedAt)
 		return err
 	})
 	return at, err
@@ -141,15 +136,30 @@ func (p *Reprocessor) read(ctx context.Context, page report.ArchivedPage) (at cr
 // decision returns the decision that a page is read with: its run, and its origin's statement on
 // its use today.
 func (p *Reprocessor) decision(ctx context.Context, page report.ArchivedPage) (decide.Decision, error) {
-	run := page.Run
-	d := decide.Decision{Run: &run, Attempt: run.Attempt}
-	u, err := urls.Parse(run.Attempt.URL)
-	if err != nil {
-		return d, fmt.Errorf("stored URL: %w", err)
-	}
-	facts, err := p.Rulings.Facts(ctx, crawl.Facts{Domain: crawl.DomainFacts{Name: u.Domain()}}, run.Attempt)
+	d := decide.Decision{Run: &page.Run, Attempt: page.Run.Attempt}
+	facts, err := p.Rulings.Facts(ctx, crawl.Facts{}, d.Attempt)
 	if facts.Ruling != nil {
 		d.Usage = facts.Ruling.Usage
 	}
 	return d, err
+}
+
+// reread reads the archived response of a page like a new one. The decision names the attempt of
+// the response, its run, and the origin's statement on the page's use. fetchedAt is the time of the
+// page's last request. The findings add nothing to the run.
+func (r *Reader) reread(ctx context.Context, d decide.Decision, resp *fetch.Response, fetchedAt time.Time) (crawl.Attempt, error) {
+	c := d.Attempt
+	u, err := urls.Parse(c.URL)
+	if err != nil {
+		return crawl.Attempt{}, fmt.Errorf("stored URL: %w", err)
+	}
+	one := &reading{Reader: r, d: d, url: u, base: urls.Spelt{URL: u, Target: c.Visit.RequestTarget}}
+	at := crawl.Attempt{
+		ID: c.ID, Domain: u.Domain(), Outcome: crawl.OutcomeOfStatus(resp.Status), StatusCode: resp.Status, Ended: fetchedAt,
+	}
+	if err := one.page(ctx, &at, resp, c.Visit); err != nil {
+		return crawl.Attempt{}, err
+	}
+	at.Follow, at.FollowImages, at.FollowKnown, at.Charge = nil, nil, nil, nil
+	return at, nil
 }

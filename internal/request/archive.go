@@ -2,8 +2,6 @@ package request
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 
@@ -55,10 +53,6 @@ func (c *Client) archiving(ctx context.Context, req Request) (Request, error) {
 
 // archive stores the response of an exchange.
 func (c *Client) archive(req Request, x *Exchange, earlier *crawl.Archived) error {
-	settings, err := json.Marshal(req.Run.Settings)
-	if err != nil {
-		return fmt.Errorf("write the settings of run %s: %w", req.Run.Name, err)
-	}
 	resp := x.Response
 	hasBody := resp.Status != http.StatusNoContent && resp.Status != http.StatusNotModified && resp.ContentLength != 0
 	truncated := ""
@@ -69,7 +63,7 @@ func (c *Client) archive(req Request, x *Exchange, earlier *crawl.Archived) erro
 		truncated = "unspecified" // a body that is not read
 	}
 	archived, err := c.Archive.Write(archive.Exchange{
-		Run: req.Run.Name, Settings: settings, URL: req.URL.Address(), IP: x.Attempt.IP,
+		Run: req.Run.Name, Settings: req.Run.Settings, URL: req.URL.Address(), IP: x.Attempt.IP,
 		At: resp.EndedAt.Add(-resp.Total).Round(0), Capture: resp.Capture, Truncated: truncated,
 		NotModified: resp.Status == http.StatusNotModified, Earlier: earlier,
 	})

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,12 +116,8 @@ func (c *archiveWACZCmd) Run(ctx context.Context, e *command.Env) error {
 	}
 	return c.read(ctx, e, func(store *db.Store, runID *int64) error {
 		result := packed{File: c.File}
-		title := c.Title
-		if title == "" {
-			title = c.Run_
-		}
 		err := files.Replace(c.File, nil, func(f *os.File) (err error) {
-			result.Responses, err = archive.WriteWACZ(ctx, c.Dir, store, runID, title, "Mosey "+wiring.Version(), f)
+			result.Responses, err = archive.WriteWACZ(ctx, c.Dir, store, runID, cmp.Or(c.Title, c.Run_), "Mosey "+wiring.Version(), f)
 			return err
 		}, (*os.File).Sync)
 		if err != nil {
