@@ -117,11 +117,12 @@ func blockPrograms(t *testing.T, client, temporal string) (dir string) {
 	dir = t.TempDir()
 	for name, script := range map[string]string{
 		// Servers run in the background, and a crawl that waits for the next visit of a page ends after a
-		// while.
+		// while, as does a feed that is followed.
 		"mosey": `case " $* " in
 *" up "* | *" serve "*) serve 'Ctrl-C stops' '` + moseyBin + `' "$@" ;;
 " pause run:"*) awake; exec '` + moseyBin + `' "$@" ;;
 " crawl "*) exec '` + moseyBin + `' "$@" --for 10s ;;
+*" --follow "*) exec timeout --preserve-status --signal INT 5 '` + moseyBin + `' "$@" ;;
 *) exec '` + moseyBin + `' "$@" ;;
 esac`,
 		"worker": `serve 'Started Worker' '` + workerBin + `' "$@"`,
@@ -141,7 +142,7 @@ while
 	! '` + client + `' workflow describe --address ` + temporal + ` --workflow-id domain/example.org --output json 2>&1 |
 		grep -q STATUS_RUNNING
 do :; done`,
-		"jq":      "cat", // is not on every machine
+		"jq":      `case $* in "-r .cursor") sed 's/^{"cursor":"\([^"]*\)".*/\1/' ;; *) cat ;; esac`, // is not on every machine
 		"refused": `text=$1; shift; ! said=$("$@" 2>&1) && case $said in *"$text"*) ;; *) echo "$said"; exit 1 ;; esac`,
 	} {
 		programs.Write(t, filepath.Join(dir, name), []byte("#!/bin/sh -e\n"+script+"\n"))
@@ -270,6 +271,7 @@ var notRun = map[string]string{
 	"docs/benchmarks.md: GOGC=400 go test -tags stackbench -run '^$' -bench . -benchtime 1000x ./internal/stack/temporal":                         "a benchmark",
 	"docs/export.md: SELECT completed_at, run, outcome, status_code, duration_ms":                                                                 "is for DuckDB",
 	"docs/export.md: SELECT p.title, l.anchor, l.from_url":                                                                                        "is for DuckDB",
+	"docs/feed.md: curl \"http://127.0.0.1:8470/api/feed?after=$CURSOR&wait=30s\"":                                                                "another Mosey may have the port; TestFeed does the same",
 	"docs/identity.md: mosey identity directory --sign keys --signature-agent https://crawler.example.org --headers headers.txt > directory.json": "needs a directory of keys",
 	"docs/moving.md: mosey up --no-worker":                                                                                                        "moves to a cluster by hand, in steps",
 	"docs/moving.md: mosey --data-dir ./home up --no-worker":                                                                                      "the same",
