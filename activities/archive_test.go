@@ -25,7 +25,7 @@ func openArchive(t *testing.T) (a *archive.Archive, dir string) {
 	dir = t.TempDir()
 	a, _, err := archive.Open(archive.Config{Dir: dir, Software: "Mosey", UserAgent: agent})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	t.Cleanup(func() { require.NoError(t, a.Close(t.Context())) })
 	return a, dir
 }
 
@@ -43,7 +43,7 @@ func (b *testBundle) archived(t *testing.T) map[string][]crawl.Archived {
 
 func (b *testBundle) requireSound(t *testing.T, dir string) {
 	t.Helper()
-	v, err := archive.Verify(t.Context(), dir, b.store, nil, func(r archive.Response, err error) {
+	v, err := archive.Verify(t.Context(), archive.Directory(dir), b.store, nil, func(r archive.Response, err error) {
 		t.Errorf("%s: %v", r.URL, err)
 	}, func(archive.Verification) {})
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestArchive(t *testing.T) {
 	require.ElementsMatch(t, []string{"/robots.txt", "/", "/missing", "/moved", "/video", "/a.png", "/noindex"}, paths)
 	require.True(t, all["/video"][0].Truncated, "its body is not read")
 	b.requireSound(t, dir)
-	require.NoError(t, archive.Read(dir, all["/"][0], func(_ string, r io.Reader) error {
+	require.NoError(t, archive.Read(t.Context(), archive.Directory(dir), all["/"][0], func(_ string, r io.Reader) error {
 		resp, err := fetch.Replay(r, fetch.MaxBodyBytesDefault)
 		require.NoError(t, err)
 		defer resp.Release()
@@ -206,7 +206,7 @@ func TestReprocess(t *testing.T) {
 	rulings, err := ruling.New(b.store)
 	require.NoError(t, err)
 	p := read.Reprocessor{
-		Store: b.store, Rulings: rulings, Dir: dir,
+		Store: b.store, Rulings: rulings, Archive: archive.Directory(dir),
 		Reader: read.New(read.Config{Store: b.store, Rules: rulings, Languages: language.Detector{}}),
 	}
 	steps := 0
@@ -225,7 +225,7 @@ func TestReprocess(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, totals.Read)
 
-	p.Dir = t.TempDir()
+	p.Archive = archive.Directory(t.TempDir())
 	totals, err = p.Run(t.Context(), "", true, func(read.Reprocessed) {})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, totals.Failed)

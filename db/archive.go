@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/db/dbsqlc"
 )
+
+// archiveLock is the advisory lock of the one process that erases archived responses.
+const archiveLock = 0x6d6f736579_09
 
 // LastArchived returns the last archived record of a page that has its complete payload, or nil.
 func (s *Store) LastArchived(ctx context.Context, domain, url string) (*crawl.Archived, error) {
@@ -125,23 +130,34 @@ func (s *Store) StoreReread(ctx context.Context, attempts []crawl.Attempt) (int6
 	return retryConflicts(ctx, "store pages that were read again", func() (int64, error) { return s.q.PagesReread(ctx, doc) })
 }
 
-// EraseArchived calls erase for each archived response of pages, and stores that they are gone. It
-// returns their number.
-func (s *Store) EraseArchived(ctx context.Context, pages []int64, erase func(crawl.Archived) error) (int, error) {
+// ArchivedRecord is the archived response of an attempt.
+type ArchivedRecord struct {
+	ID int64
+	crawl.Archived
+}
+
+// ArchivedOf returns the archived responses of pages.
+func (s *Store) ArchivedOf(ctx context.Context, pages []int64) ([]ArchivedRecord, error) {
 	rows, err := s.q.ForgetArchived(ctx, pages)
-	if err != nil || len(rows) == 0 {
-		return 0, translate("find archived responses", err)
+	if err != nil {
+		return nil, translate("find archived responses", err)
 	}
-	ids := make([]int64, len(rows))
+	all := make([]ArchivedRecord, len(rows))
 	for i, r := range rows {
-		at, err := archivedOf(r.Archived)
-		if err == nil {
-			err = erase(at)
+		all[i].ID = r.ID
+		if all[i].Archived, err = archivedOf(r.Archived); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			return 0, err
-		}
-		ids[i] = r.ID
 	}
-	return len(ids), retry(ctx, "store that responses are erased", func() error { return s.q.ForgetArchivedDone(ctx, ids) })
+	return all, nil
+}
+
+// MarkErased stores that the responses of attempts are no longer in the archive.
+func (s *Store) MarkErased(ctx context.Context, attempts []int64) error {
+	return retry(ctx, "store that responses are erased", func() error { return s.q.ForgetArchivedDone(ctx, attempts) })
+}
+
+// WithArchiveLock runs fn, or returns false while another caller's runs.
+func (s *Store) WithArchiveLock(ctx context.Context, fn func() error) (free bool, err error) {
+	return s.withLocks(ctx, "erase archived responses", []int64{archiveLock}, func(*pgxpool.Conn) error { return fn() })
 }

@@ -21,8 +21,8 @@ import (
 // of the one for large segments.
 const mergeLock = 0x6d6f736579_06
 
-// withIndexLocks runs fn on a connection that holds advisory locks, or returns false without them.
-func (s *Store) withIndexLocks(
+// withLocks runs fn on a connection that holds advisory locks, or returns false without them.
+func (s *Store) withLocks(
 	ctx context.Context, op string, locks []int64, fn func(*pgxpool.Conn) error,
 ) (locked bool, err error) {
 	defer func() { err = translate(op, err) }()
@@ -51,7 +51,7 @@ func (s *Store) MergeIndex(ctx context.Context, large bool) (merged bool, err er
 	if large {
 		lock++
 	}
-	_, err = s.withIndexLocks(ctx, "merge the index", []int64{lock}, func(conn *pgxpool.Conn) error {
+	_, err = s.withLocks(ctx, "merge the index", []int64{lock}, func(conn *pgxpool.Conn) error {
 		merging, err := s.segmentsToMerge(ctx, dbsqlc.New(conn), large)
 		if err != nil || len(merging) == 0 {
 			return err
@@ -122,7 +122,7 @@ func (s *Store) merge(ctx context.Context, conn *pgxpool.Conn, merging []crawl.S
 func (s *Store) ForgetIndexed(ctx context.Context, domain string, onProgress func(done, all int)) (written int, free bool, err error) {
 	// Both locks, because an earlier merge still writes the erased words.
 	locks := []int64{mergeLock, mergeLock + 1}
-	free, err = s.withIndexLocks(ctx, "erase words from the index", locks, func(conn *pgxpool.Conn) (err error) {
+	free, err = s.withLocks(ctx, "erase words from the index", locks, func(conn *pgxpool.Conn) (err error) {
 		written, err = s.forgetIndexed(ctx, conn, domain, onProgress)
 		return err
 	})

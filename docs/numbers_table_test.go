@@ -32,7 +32,12 @@ var claims = map[string]numbersOf{
 			{"the program rests for [10 s], and", "internal/extra.restTime"},
 		},
 	},
-	"docs/archive.md": {compared: []claim{{"It is complete at [1 GiB], or", "internal/archive.MaxFileBytes"}}},
+	"docs/archive.md": {compared: []claim{
+		{"It is complete at [1 GiB], or", "internal/archive.MaxFileBytes"},
+		{"once it is complete: at [1 GiB], after", "internal/archive.MaxFileBytes"},
+		{"after [one hour], or", "internal/archive.maxAge"},
+		{"that stops uploads for [10 seconds];", "cmd/internal/wiring.uploadTimeout"},
+	}},
 	"docs/backups.md": backupsNumbers,
 	"README.md": {
 		compared: []claim{

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -17,6 +18,8 @@ import (
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/internal/archive"
 	"github.com/mosey-web/mosey/internal/fetch"
+	"github.com/mosey-web/mosey/internal/imagestore"
+	"github.com/mosey-web/mosey/test/bucket"
 )
 
 // archiveRows has an archive with the page of a run, and the row of its response.
@@ -38,7 +41,7 @@ func archiveRows(t *testing.T) (r *rows, url, dir string) {
 	defer resp.Release()
 	at, err := a.Write(archive.Exchange{Run: r.run.Name, URL: url, IP: "127.0.0.1", At: time.Now(), Capture: resp.Capture})
 	require.NoError(t, err)
-	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(t.Context()))
 	data, err := json.Marshal(at)
 	require.NoError(t, err)
 	r.exec("UPDATE page_crawls SET completed_at = now(), outcome = 'success', status_code = 200, content_type = 'text/html', archived = $1", data)
@@ -91,5 +94,25 @@ func TestDamagedArchive(t *testing.T) {
 	_, err = r.store.EnsureRun(t.Context(), "empty", "test", settings.Settings{})
 	require.NoError(t, err)
 	require.Contains(t, r.Execute("archive", "cdxj", "--run", "empty").Stderr, "no response is archived; mosey crawl --archive DIR archives them")
-	r.Refuse([]string{"crawl", "--archive", "s3://bucket", url}, `--archive "s3://bucket": want a directory`)
+	r.Refuse([]string{"crawl", "--archive", "gs://bucket", url}, "--archive: ", "unknown scheme gs://")
+}
+
+// Archives in a bucket have the same commands.
+func TestArchiveInABucket(t *testing.T) {
+	t.Parallel()
+	r, _, dir := archiveRows(t)
+	from := bucket.Start(t).Anonymous()
+	blocked := []string{"block", "127.0.0.1", "--reason", "asked", "--forget", "--archive", from}
+	r.Fail(blocked, "1 archived response of it not erased: ", "its worker may not have uploaded it yet: give the command again later")
+	store, err := imagestore.Open(t.Context(), from)
+	require.NoError(t, err)
+	a, _, err := archive.Open(archive.Config{Dir: dir, Bucket: &imagestore.Files{Store: store, Prefix: "warc/"}, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	require.NoError(t, a.Close(t.Context()))
+	require.Contains(t, r.Print("archive", "verify", from), "1 response in 1 file")
+	file := filepath.Join(t.TempDir(), "herons.wacz")
+	require.Equal(t, file+": 1 response\n", r.Print("archive", "wacz", from, file))
+	require.Contains(t, r.Print(blocked...), "the content of 1 page is erased")
+	require.Contains(t, r.Execute("archive", "cdxj").Stderr, "no response is archived")
+	r.Refuse([]string{"archive", "verify", "s3://x?region=%"}, "parameters of the URL cannot be parsed")
 }

@@ -1,9 +1,11 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,6 +29,10 @@ const (
 type Config struct {
 	// Dir is the directory of the files. It is created, for its owner and group (0750).
 	Dir string
+	// Bucket is where complete files are moved to. If it is nil, they stay in Dir.
+	Bucket Objects
+	// Logger logs failed uploads.
+	Logger *slog.Logger
 	// Software and UserAgent describe the crawler in the first record of each file.
 	Software, UserAgent string
 	// MaxFileBytes defaults to [MaxFileBytes].
@@ -42,6 +48,10 @@ type Archive struct {
 	// failure is the last error of the directory, or nil; triedAt is the time of the last trial.
 	failure error
 	triedAt time.Time
+
+	// uploader is nil without a bucket. stopUploader ends its loop.
+	uploader     *uploader
+	stopUploader func()
 }
 
 // Exchange is a response to store, with its request.
@@ -94,22 +104,50 @@ func Open(config Config) (a *Archive, repaired []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("repair the archive in %s: %w", config.Dir, err)
 	}
+	if config.Bucket != nil {
+		a.startUploader()
+	}
 	return a, repaired, nil
 }
 
-// Close completes the open files.
-func (a *Archive) Close() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.closeFiles()
+func (a *Archive) startUploader() {
+	a.uploader = &uploader{dir: a.config.Dir, bucket: Bucket{Objects: a.config.Bucket}, logger: a.config.Logger}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		a.uploader.run(ctx, func() error { return a.complete(time.Now().Add(-maxAge)) })
+	})
+	a.stopUploader = func() {
+		cancel()
+		running.Wait()
+	}
 }
 
-// closeFiles completes all open files. The caller holds the lock.
-func (a *Archive) closeFiles() error {
+// Close completes the open files. With a bucket, it uploads files until the context ends. The next
+// Open uploads the others.
+func (a *Archive) Close(ctx context.Context) error {
+	if a.uploader == nil {
+		return a.complete(time.Now())
+	}
+	a.stopUploader()
+	return errors.Join(a.complete(time.Now()), a.uploader.uploadAll(ctx))
+}
+
+// complete completes the open files that were created until a time.
+func (a *Archive) complete(before time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.closeFiles(before)
+}
+
+// closeFiles is complete for a caller that holds the lock.
+func (a *Archive) closeFiles(before time.Time) error {
 	var errs []error
 	for run, f := range a.files {
-		errs = append(errs, f.close())
-		delete(a.files, run)
+		if !f.createdAt.After(before) {
+			errs = append(errs, f.close())
+			delete(a.files, run)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -193,7 +231,7 @@ func (a *Archive) file(x Exchange) (*file, error) {
 		return f, nil
 	}
 	if len(a.files) >= maxOpenFiles {
-		if err := a.closeFiles(); err != nil {
+		if err := a.closeFiles(time.Now()); err != nil {
 			return nil, err
 		}
 	}

@@ -99,7 +99,7 @@ func records(t *testing.T, path string) []gowarc.WarcRecord {
 func body(t *testing.T, dir, url string, at crawl.Archived) []byte {
 	t.Helper()
 	var got []byte
-	require.NoError(t, archive.Read(dir, at, func(of string, r io.Reader) error {
+	require.NoError(t, archive.Read(t.Context(), archive.Directory(dir), at, func(of string, r io.Reader) error {
 		require.Equal(t, url, of)
 		response, err := fetch.Replay(r, fetch.MaxBodyBytesDefault)
 		if err == nil {
@@ -137,7 +137,7 @@ func TestArchive(t *testing.T) {
 	fourth, err := a.Write(x)
 	require.NoError(t, err)
 	require.False(t, fourth.Revisit)
-	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(t.Context()))
 	require.Equal(t, sent, body(t, dir, x.URL, fourth), "after it is complete")
 
 	all := records(t, filepath.Join(dir, first.File))
@@ -169,19 +169,19 @@ func TestReadFindsDamage(t *testing.T) {
 	x, _ := get(t, url+"/10", nil)
 	at, err := a.Write(x)
 	require.NoError(t, err)
-	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(t.Context()))
 	ignore := func(string, io.Reader) error { return nil }
 	data, err := os.ReadFile(filepath.Join(dir, at.File))
 	require.NoError(t, err)
 	data[at.Offset+at.Length-5] ^= 1 // of the checksum
 	require.NoError(t, os.WriteFile(filepath.Join(dir, at.File), data, 0o600))
-	require.ErrorIs(t, archive.Read(dir, at, ignore), archive.ErrDamaged)
+	require.ErrorIs(t, archive.Read(t.Context(), archive.Directory(dir), at, ignore), archive.ErrDamaged)
 	at.Offset--
-	require.ErrorIs(t, archive.Read(dir, at, ignore), archive.ErrDamaged)
+	require.ErrorIs(t, archive.Read(t.Context(), archive.Directory(dir), at, ignore), archive.ErrDamaged)
 	at.File = "other" + archive.Suffix
-	require.ErrorIs(t, archive.Read(dir, at, ignore), crawl.ErrNotFound)
+	require.ErrorIs(t, archive.Read(t.Context(), archive.Directory(dir), at, ignore), crawl.ErrNotFound)
 	at.File = "../" + at.File
-	require.ErrorIs(t, archive.Read(dir, at, ignore), crawl.ErrInvalid)
+	require.ErrorIs(t, archive.Read(t.Context(), archive.Directory(dir), at, ignore), crawl.ErrInvalid)
 }
 
 func TestFilesAreBounded(t *testing.T) {
@@ -208,7 +208,7 @@ func TestFilesAreBounded(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(t.Context()))
 	require.Greater(t, len(names), 10)
 	count := 0
 	for name := range names {
@@ -239,7 +239,7 @@ func TestOpenRepairs(t *testing.T) {
 	require.NoError(t, err)
 	second, err := a.Write(x)
 	require.NoError(t, err)
-	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(t.Context()))
 	whole, err := os.ReadFile(filepath.Join(dir, first.File))
 	require.NoError(t, err)
 
@@ -251,12 +251,12 @@ func TestOpenRepairs(t *testing.T) {
 		require.NoError(t, lock.Lock())
 		a, repaired := open(t, archive.Config{Dir: other})
 		require.Empty(t, repaired, "its writer lives")
-		require.NoError(t, a.Close())
+		require.NoError(t, a.Close(t.Context()))
 		require.NoError(t, lock.Close())
 
 		a, repaired = open(t, archive.Config{Dir: other})
 		require.Equal(t, []string{first.File}, repaired)
-		require.NoError(t, a.Close())
+		require.NoError(t, a.Close(t.Context()))
 		left, err := os.ReadDir(other)
 		require.NoError(t, err)
 		if size <= 1 {
@@ -306,7 +306,7 @@ func TestHostileResponses(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, string(sent), string(body(t, dir, x.URL, last)), text)
 	}
-	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(t.Context()))
 	outside.Lock()
 	defer outside.Unlock()
 	r, err := gowarc.NewWarcFileReader(filepath.Join(dir, last.File), 0)
@@ -334,14 +334,14 @@ func TestErase(t *testing.T) {
 		all, addresses = append(all, at), append(addresses, x.URL)
 	}
 	for i := 0; i < len(all); i += 2 {
-		require.NoError(t, archive.Erase(dir, all[i]), "while the file is written")
+		require.NoError(t, archive.Erase(t.Context(), archive.Directory(dir), all[i].File, []crawl.Archived{all[i]}), "while the file is written")
 	}
 	x, _ := get(t, url+"/10", nil)
 	last, err := a.Write(x)
 	require.NoError(t, err)
-	require.NoError(t, archive.Erase(dir, all[0]), "once more")
-	require.NoError(t, a.Close())
-	require.NoError(t, archive.Erase(dir, all[1]))
+	require.NoError(t, archive.Erase(t.Context(), archive.Directory(dir), all[0].File, []crawl.Archived{all[0]}), "once more")
+	require.NoError(t, a.Close(t.Context()))
+	require.NoError(t, archive.Erase(t.Context(), archive.Directory(dir), all[1].File, []crawl.Archived{all[1]}))
 	erased := 0
 	for _, record := range records(t, filepath.Join(dir, last.File)) {
 		if record.Type() == gowarc.Metadata {
@@ -350,7 +350,7 @@ func TestErase(t *testing.T) {
 	}
 	require.Equal(t, 151, erased)
 	for i, at := range all {
-		err := archive.Read(dir, at, func(string, io.Reader) error { return nil })
+		err := archive.Read(t.Context(), archive.Directory(dir), at, func(string, io.Reader) error { return nil })
 		if i%2 == 0 || i == 1 {
 			require.ErrorIs(t, err, archive.ErrDamaged)
 			continue

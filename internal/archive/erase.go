@@ -2,10 +2,10 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -14,19 +14,25 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 )
 
-// Erase overwrites a record with one of the same length that says so. The other records keep their
-// places. It is safe while the file is written.
-func Erase(dir string, at crawl.Archived) error {
-	filler, err := filler(int(at.Length))
-	if err != nil {
-		return fmt.Errorf("erase a record of %s: %w", at.File, err)
-	}
-	f, err := openFile(dir, at.File, os.O_WRONLY)
-	if err != nil {
+// Erase overwrites records of a file, each with one of the same length that says so. The other
+// records keep their places. It is safe while the file is written. No other call may erase records
+// of the same file in a bucket at the same time.
+func Erase(ctx context.Context, from Place, name string, records []crawl.Archived) error {
+	if err := checkName(name); err != nil {
 		return err
 	}
-	_, err = f.WriteAt(filler, at.Offset)
-	return errors.Join(err, f.Sync(), f.Close())
+	return from.change(ctx, name, func(f io.WriterAt) error {
+		for _, at := range records {
+			filler, err := filler(int(at.Length))
+			if err == nil {
+				_, err = f.WriteAt(filler, at.Offset)
+			}
+			if err != nil {
+				return fmt.Errorf("erase a record of %s: %w", name, err)
+			}
+		}
+		return nil
+	})
 }
 
 // filler returns a gzip member of a length, with a metadata record.

@@ -31,6 +31,7 @@ type file struct {
 	name, path string
 	lock       *flock.Flock
 	id         string // of its warcinfo record
+	createdAt  time.Time
 
 	mu   sync.Mutex
 	out  *os.File // nil once complete
@@ -59,8 +60,9 @@ func (a *Archive) create(x Exchange) (*file, error) {
 }
 
 func newFile(dir, run string) (*file, error) {
-	name := run + "-" + time.Now().UTC().Format(stampFormat) + "-" + rand.Text() + Suffix
-	f := &file{name: name, path: filepath.Join(dir, name)}
+	now := time.Now()
+	name := run + "-" + now.UTC().Format(stampFormat) + "-" + rand.Text() + Suffix
+	f := &file{name: name, path: filepath.Join(dir, name), createdAt: now}
 	f.lock = flock.New(f.path + lockSuffix)
 	if err := f.lock.Lock(); err != nil { // nobody else has a file of this name
 		return nil, err

@@ -101,13 +101,18 @@ func stored(t *testing.T, dir string) (rows, string) {
 			URL: url + path, StatusCode: 200, ContentType: "text/plain", Kind: kinds.Page, Title: "T", Archived: at,
 		})
 	}
-	require.NoError(t, a.Close())
+	require.NoError(t, a.Close(t.Context()))
 	return index, url
 }
 
 func verify(t *testing.T, dir string, index rows) (damaged []string) {
 	t.Helper()
-	v, err := archive.Verify(t.Context(), dir, index, nil, func(r archive.Response, err error) {
+	return verifyIn(t, archive.Directory(dir), index)
+}
+
+func verifyIn(t *testing.T, from archive.Place, index rows) (damaged []string) {
+	t.Helper()
+	v, err := archive.Verify(t.Context(), from, index, nil, func(r archive.Response, err error) {
 		damaged = append(damaged, r.URL+" "+err.Error())
 	}, func(archive.Verification) {})
 	require.NoError(t, err)
@@ -147,7 +152,7 @@ func TestWACZ(t *testing.T) {
 	dir := t.TempDir()
 	index, url := stored(t, dir)
 	var out bytes.Buffer
-	n, err := archive.WriteWACZ(t.Context(), dir, index, nil, "Title", "Mosey", &out)
+	n, err := archive.WriteWACZ(t.Context(), archive.Directory(dir), index, nil, "Title", "Mosey", &out)
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
 	z, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))

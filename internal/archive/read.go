@@ -3,12 +3,11 @@ package archive
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/textproto"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -23,27 +22,19 @@ var ErrDamaged = errors.New("the archive is damaged")
 // maxHeadBytes bounds the fields of a record.
 const maxHeadBytes = 64 << 10
 
-// openFile opens a WARC file with a flag such as os.O_RDONLY. The file may still be written.
-func openFile(dir, name string, flag int) (*os.File, error) {
+// checkName refuses a stored name of a file that is elsewhere.
+func checkName(name string) error {
 	if !filepath.IsLocal(name) {
-		return nil, fmt.Errorf("%w: %q is not the name of a file", crawl.ErrInvalid, name)
+		return fmt.Errorf("%w: %q is not the name of a file", crawl.ErrInvalid, name)
 	}
-	path := filepath.Join(dir, name)
-	for range 2 { // it may be completed between two tries
-		for _, p := range []string{path, path + OpenSuffix} {
-			if f, err := os.OpenFile(p, flag, 0); err == nil || !errors.Is(err, fs.ErrNotExist) {
-				return f, err
-			}
-		}
-	}
-	return nil, fmt.Errorf("%w: the file %s is missing in %s", crawl.ErrNotFound, name, dir)
+	return nil
 }
 
 // Read calls fn with the URL and the bytes of an archived response: its head and its body, as they
 // were received. A record of another kind is ErrDamaged, and so are other bytes.
-func Read(dir string, at crawl.Archived, fn func(url string, response io.Reader) error) error {
+func Read(ctx context.Context, from Place, at crawl.Archived, fn func(url string, response io.Reader) error) error {
 	var fnErr error
-	err := readRecord(dir, at, func(r *storedRecord) error {
+	err := readRecord(ctx, from, at, func(r *storedRecord) error {
 		if kind := r.fields.Get("WARC-Type"); kind != "response" {
 			return fmt.Errorf("a %s record, not a response", kind)
 		}
@@ -53,19 +44,27 @@ func Read(dir string, at crawl.Archived, fn func(url string, response io.Reader)
 	return cmp.Or(err, fnErr)
 }
 
-// readRecord calls fn with a record. Its error, and one of the record, is ErrDamaged.
-func readRecord(dir string, at crawl.Archived, fn func(*storedRecord) error) (err error) {
-	f, err := openFile(dir, at.File, os.O_RDONLY)
+// readRecord calls fn with a record. Its error, and one of the record, is ErrDamaged, except a
+// failure of the place.
+func readRecord(ctx context.Context, from Place, at crawl.Archived, fn func(*storedRecord) error) (err error) {
+	if err := checkName(at.File); err != nil {
+		return err
+	}
+	f, err := from.open(ctx, at.File, at.Offset, at.Length)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r, err := parse(io.NewSectionReader(f, at.Offset, at.Length))
+	in := &countingReader{in: f}
+	r, err := parse(in)
 	if err == nil {
 		err = fn(r)
 	}
 	if err == nil {
 		err = r.end()
+	}
+	if in.err != nil {
+		return in.err
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s at %d: %w", ErrDamaged, at.File, at.Offset, err)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
 	"strconv"
 	"strings"
@@ -78,12 +77,18 @@ func (r *record) writeTo(w io.Writer) error {
 func timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func digestOf(content io.Reader) (size int64, digest string, err error) {
-	sum := sha256.New()
-	size, err = io.Copy(sum, content)
-	return size, digestString(sum), err
+	size, digest, err = hexDigest(content)
+	return size, digestPrefix + digest, err
 }
 
-func digestString(sum hash.Hash) string { return "sha256:" + hex.EncodeToString(sum.Sum(nil)) }
+const digestPrefix = "sha256:"
+
+// hexDigest returns the size of a content and its SHA-256 in hexadecimal digits.
+func hexDigest(content io.Reader) (size int64, digest string, err error) {
+	sum := sha256.New()
+	size, err = io.Copy(sum, content)
+	return size, hex.EncodeToString(sum.Sum(nil)), err
+}
 
 // response makes the record of the response: a revisit record if the payload is the one of Earlier.
 func (x Exchange) response() (record, crawl.Archived, error) {

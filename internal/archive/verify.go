@@ -20,7 +20,7 @@ type Verification struct {
 // Verify compares the records of a run's responses, or with nil of all runs', with their rows and
 // their digests. It calls onDamage for each damaged record, and onProgress after each record.
 func Verify(
-	ctx context.Context, dir string, index Index, runID *int64, onDamage func(r Response, err error), onProgress func(Verification),
+	ctx context.Context, from Place, index Index, runID *int64, onDamage func(r Response, err error), onProgress func(Verification),
 ) (v Verification, err error) {
 	files := map[string]bool{}
 	err = Each(ctx, index, runID, func(r Response) error {
@@ -28,7 +28,7 @@ func Verify(
 		v.Bytes += r.Archived.Length
 		files[r.Archived.File] = true
 		v.Files = len(files)
-		err := check(dir, r)
+		err := check(ctx, from, r)
 		if errors.Is(err, ErrDamaged) || errors.Is(err, crawl.ErrNotFound) {
 			v.Damaged++
 			onDamage(r, err)
@@ -41,12 +41,12 @@ func Verify(
 }
 
 // check compares a record with its row.
-func check(dir string, r Response) error {
+func check(ctx context.Context, from Place, r Response) error {
 	kind := "response"
 	if r.Archived.Revisit {
 		kind = "revisit"
 	}
-	return readRecord(dir, r.Archived, func(s *storedRecord) error {
+	return readRecord(ctx, from, r.Archived, func(s *storedRecord) error {
 		_, digest, err := digestOf(s.block)
 		if err != nil {
 			return err

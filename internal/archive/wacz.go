@@ -5,11 +5,11 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"time"
@@ -32,7 +32,9 @@ type pack struct {
 // WriteWACZ writes the archive of a run as a WACZ file (WACZ 1.1.1), for replay in a browser: the
 // WARC files, their index and the list of pages. It returns the number of responses. title and
 // software describe it.
-func WriteWACZ(ctx context.Context, dir string, index Index, runID *int64, title, software string, w io.Writer) (responses int, err error) {
+func WriteWACZ(
+	ctx context.Context, from Place, index Index, runID *int64, title, software string, w io.Writer,
+) (responses int, err error) {
 	p := &pack{zip: zip.NewWriter(w)}
 	files := map[string]bool{}
 	err = p.add("indexes/index.cdxj", zip.Deflate, func(w io.Writer) error {
@@ -53,7 +55,7 @@ func WriteWACZ(ctx context.Context, dir string, index Index, runID *int64, title
 		if err := ctx.Err(); err != nil {
 			return responses, err
 		}
-		if err := p.add("archive/"+name, zip.Store, func(w io.Writer) error { return copyFile(dir, name, w) }); err != nil {
+		if err := p.add("archive/"+name, zip.Store, func(w io.Writer) error { return copyFile(ctx, from, name, w) }); err != nil {
 			return responses, err
 		}
 	}
@@ -76,7 +78,7 @@ func (p *pack) add(name string, method uint16, fn func(io.Writer) error) error {
 		return err
 	}
 	p.resources = append(p.resources, resource{
-		Name: path.Base(name), Path: name, Hash: digestString(sum), Bytes: counter.n,
+		Name: path.Base(name), Path: name, Hash: digestPrefix + hex.EncodeToString(sum.Sum(nil)), Bytes: counter.n,
 	})
 	return nil
 }
@@ -120,16 +122,15 @@ func writePages(ctx context.Context, index Index, runID *int64, w io.Writer) err
 }
 
 // copyFile copies the complete records of a WARC file.
-func copyFile(dir, name string, w io.Writer) error {
-	f, err := openFile(dir, name, os.O_RDONLY)
+func copyFile(ctx context.Context, from Place, name string, w io.Writer) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	f, err := from.open(ctx, name, 0, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	end, err := lastComplete(f)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, io.NewSectionReader(f, 0, end))
+	_, err = io.Copy(w, f)
 	return err
 }

@@ -76,7 +76,7 @@ func createTemporary(path string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-func (d directory) read(_ context.Context, key string) (io.ReadCloser, int64, error) {
+func (d directory) read(_ context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
 	file, err := os.Open(d.path(key))
 	if err != nil {
 		return nil, 0, err
@@ -85,7 +85,16 @@ func (d directory) read(_ context.Context, key string) (io.ReadCloser, int64, er
 	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())
 	}
+	if length > 0 {
+		return section{Reader: io.NewSectionReader(file, offset, length), Closer: file}, length, nil
+	}
 	return file, info.Size(), nil
+}
+
+// section is a part of a file.
+type section struct {
+	io.Reader
+	io.Closer
 }
 
 func (d directory) stat(_ context.Context, key string) (int64, time.Time, error) {

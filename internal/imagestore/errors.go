@@ -65,6 +65,12 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || status == http.StatusNotFound && code != noBucket
 }
 
+// endsBefore reports whether an object ends before the requested bytes.
+func endsBefore(err error) bool {
+	status, _ := serviceError(err)
+	return status == http.StatusRequestedRangeNotSatisfiable
+}
+
 // reason returns the cause of a failure and its remedy, if known.
 func reason(err error) string {
 	status, code := serviceError(err)

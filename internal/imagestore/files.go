@@ -32,9 +32,37 @@ func (f *Files) Read(ctx context.Context, name, sha256 string) (io.ReadCloser, e
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	in, _, err := f.Store.read(ctx, f.Prefix+name, name, sha256)
+	in, _, err := f.Store.read(ctx, span{key: f.Prefix + name}, name, sha256)
 	return in, err
 }
+
+// ReadRange returns length bytes of a file from offset on, or with length 0 all of them, to be
+// closed. A bucket returns crawl.ErrNotFound for a file that ends before offset.
+func (f *Files) ReadRange(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	in, _, err := f.Store.read(ctx, span{key: f.Prefix + name, offset: offset, length: length}, name, "")
+	return in, err
+}
+
+// Size returns the size of a file, or crawl.ErrNotFound.
+func (f *Files) Size(ctx context.Context, name string) (int64, error) {
+	if err := checkName(name); err != nil {
+		return 0, err
+	}
+	size, _, err := f.Store.backend.stat(ctx, f.Prefix+name)
+	if isMissing(err) {
+		return 0, fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, name, f.Store.name)
+	}
+	if err != nil {
+		return 0, f.Store.describeFailure("look at "+name, err)
+	}
+	return size, nil
+}
+
+// String returns the location of the store without credentials.
+func (f *Files) String() string { return f.Store.name }
 
 // Remove deletes a file if it exists.
 func (f *Files) Remove(ctx context.Context, name string) error {

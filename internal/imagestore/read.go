@@ -19,7 +19,7 @@ func (s *Store) Get(ctx context.Context, sha256 string) (io.ReadCloser, int64, e
 	if err := checkSHA(sha256); err != nil {
 		return nil, 0, err
 	}
-	return s.read(ctx, imageKey(sha256), "image "+sha256, sha256)
+	return s.read(ctx, span{key: imageKey(sha256)}, "image "+sha256, sha256)
 }
 
 // Thumbnail returns the thumbnail of an image like Get, but cannot check its bytes.
@@ -27,19 +27,27 @@ func (s *Store) Thumbnail(ctx context.Context, sha256 string) (io.ReadCloser, in
 	if err := checkSHA(sha256); err != nil {
 		return nil, 0, err
 	}
-	return s.read(ctx, thumbnailKey(sha256), "the thumbnail of image "+sha256, "")
+	return s.read(ctx, span{key: thumbnailKey(sha256)}, "the thumbnail of image "+sha256, "")
+}
+
+// span is an object, or with a length above 0 a part of it.
+type span struct {
+	key            string
+	offset, length int64
 }
 
 // read opens an object. If sha is not empty, it is the required SHA-256 of the bytes.
-func (s *Store) read(ctx context.Context, key, label, sha string) (io.ReadCloser, int64, error) {
+func (s *Store) read(ctx context.Context, of span, label, sha string) (io.ReadCloser, int64, error) {
 	if err := ctx.Err(); err != nil { // a directory does not check it
 		return nil, 0, s.describeFailure("read "+label, err)
 	}
-	in, size, err := s.backend.read(ctx, key)
+	in, size, err := s.backend.read(ctx, of.key, of.offset, of.length)
 	switch {
 	case err == nil:
 	case isMissing(err):
 		return nil, 0, fmt.Errorf("%w: %s in %s", crawl.ErrNotFound, label, s.name)
+	case endsBefore(err):
+		return nil, 0, fmt.Errorf("%w: byte %d of %s in %s", crawl.ErrNotFound, of.offset, label, s.name)
 	default:
 		return nil, 0, s.describeFailure("read "+label, err)
 	}

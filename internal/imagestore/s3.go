@@ -195,8 +195,14 @@ func (b *bucket) write(ctx context.Context, o object, body io.ReadSeeker) error 
 	return err
 }
 
-func (b *bucket) read(ctx context.Context, key string) (io.ReadCloser, int64, error) {
-	body, info, _, err := b.client.GetObject(ctx, b.name, key, minio.GetObjectOptions{})
+func (b *bucket) read(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
+	var options minio.GetObjectOptions
+	if length > 0 {
+		if err := options.SetRange(offset, offset+length-1); err != nil {
+			return nil, 0, err
+		}
+	}
+	body, info, _, err := b.client.GetObject(ctx, b.name, key, options)
 	return body, info.Size, err
 }
 

@@ -23,7 +23,9 @@ const (
 type backend interface {
 	// write stores an object atomically. It reads body from its start.
 	write(ctx context.Context, o object, body io.ReadSeeker) error
-	read(ctx context.Context, key string) (in io.ReadCloser, size int64, err error)
+	// read returns an object, or with a length above 0 so many bytes from offset on. size is that of
+	// the returned bytes.
+	read(ctx context.Context, key string, offset, length int64) (in io.ReadCloser, size int64, err error)
 	stat(ctx context.Context, key string) (size int64, written time.Time, err error)
 	remove(ctx context.Context, key string) error
 	// walk calls yield for all entries under a prefix, in the order of their keys, and stops at its
@@ -93,7 +95,7 @@ func (s *Store) Check(ctx context.Context, size int64) (err error) {
 			err = e
 		}
 	}()
-	in, _, err := s.read(ctx, key, o.label, o.sha)
+	in, _, err := s.read(ctx, span{key: key}, o.label, o.sha)
 	if err != nil {
 		return err
 	}

@@ -214,6 +214,37 @@ func (c *changing) Seek(int64, int) (int64, error) {
 	return 0, nil
 }
 
+func TestFilesByRange(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *imagestore.Store) {
+		t.Helper()
+		f := imagestore.Files{Store: s, Prefix: "warc/"}
+		data, sha := image(1, 1000)
+		require.NoError(t, f.Write(t.Context(), "a", sha, 1000, bytes.NewReader(data)))
+		size, err := f.Size(t.Context(), "a")
+		require.NoError(t, err)
+		require.EqualValues(t, 1000, size)
+		for span, want := range map[[2]int64][]byte{{0, 0}: data, {0, 10}: data[:10], {500, 100}: data[500:600], {990, 100}: data[990:]} {
+			in, err := f.ReadRange(t.Context(), "a", span[0], span[1])
+			require.NoError(t, err)
+			got, err := io.ReadAll(in)
+			require.NoError(t, err)
+			require.NoError(t, in.Close())
+			require.True(t, bytes.Equal(want, got), span)
+		}
+		_, err = f.ReadRange(t.Context(), "b", 0, 10)
+		require.ErrorIs(t, err, crawl.ErrNotFound)
+		_, err = f.Size(t.Context(), "b")
+		require.ErrorIs(t, err, crawl.ErrNotFound)
+		for _, name := range []string{"", "../a", "/a"} {
+			_, err = f.ReadRange(t.Context(), name, 0, 10)
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+			_, err = f.Size(t.Context(), name)
+			require.ErrorIs(t, err, crawl.ErrInvalid)
+		}
+	})
+}
+
 func TestDirectory(t *testing.T) {
 	t.Parallel()
 

@@ -41,8 +41,8 @@ type Reprocessor struct {
 	Store   ArchiveStore
 	Reader  *Reader
 	Rulings Rulings
-	// Dir is the directory of the archive.
-	Dir string
+	// Archive is where the responses are.
+	Archive archive.Place
 }
 
 // Reprocessed counts pages.
@@ -117,7 +117,7 @@ func (p *Reprocessor) read(ctx context.Context, page report.ArchivedPage) (at cr
 	if err != nil {
 		return at, err
 	}
-	err = archive.Read(p.Dir, page.Archived, func(url string, response io.Reader) error {
+	err = archive.Read(ctx, p.Archive, page.Archived, func(url string, response io.Reader) error {
 		if u, err := urls.Parse(url); err != nil || u.String() != page.Run.Attempt.URL {
 			return fmt.Errorf("%w: %s at %d: the response of %s", archive.ErrDamaged, page.Archived.File, page.Archived.Offset, url)
 		}

@@ -3,19 +3,16 @@ package e2e_test
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mosey-web/mosey/test/bucket"
 	"github.com/mosey-web/mosey/test/up"
 	"github.com/mosey-web/mosey/test/wait"
 )
@@ -24,18 +21,8 @@ import (
 // of an upload, one that the bucket refuses, and two that are whole. It restores the last of them.
 func backsUpToABucket(t *testing.T, dir string) {
 	t.Helper()
-	backend := s3mem.New()
-	require.NoError(t, backend.CreateBucket("kept"))
-	fake := gofakes3.New(backend).Server()
-	var before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if f := before.Load(); f == nil || (*f)(w, r) {
-			fake.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(server.Close)
-	on := func(f func(http.ResponseWriter, *http.Request) bool) { before.Store(&f) }
-	place := "s3://kept?region=us-east-1&use_path_style=true&endpoint=" + server.URL
+	kept := bucket.Start(t)
+	place := kept.URL()
 	run := func(code int, args ...string) string {
 		p := start(t, environ("AWS_ACCESS_KEY_ID=someone", "AWS_SECRET_ACCESS_KEY=hidden-from-all"), moseyBin, args...)
 		require.Equal(t, code, p.wait(t, 2*time.Minute), p.out)
@@ -45,7 +32,7 @@ func backsUpToABucket(t *testing.T, dir string) {
 
 	uploading, held := make(chan struct{}), make(chan struct{})
 	once := sync.OnceFunc(func() { close(uploading) })
-	on(func(_ http.ResponseWriter, r *http.Request) bool {
+	kept.On(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut {
 			once()
 			<-held
@@ -64,30 +51,18 @@ func backsUpToABucket(t *testing.T, dir string) {
 	require.NotContains(t, run(0, "backup", place, "--list"), "verified")
 	require.Contains(t, run(1, "--data-dir", up.Dir(t), "restore", place), "no complete backup")
 
-	on(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPut {
-			w.WriteHeader(http.StatusForbidden)
-			_, _ = w.Write([]byte(`<Error><Code>AccessDenied</Code><Message>not yours</Message></Error>`))
-		}
-		return r.Method != http.MethodPut
-	})
+	kept.Deny(http.MethodPut)
 	require.Contains(t, run(1, "--data-dir", dir, "backup", place), "the service denies access: check the credentials")
 	require.NotContains(t, run(0, "backup", place, "--list"), "verified")
 
-	before.Store(nil)
+	kept.Deny("")
 	require.Contains(t, run(0, "--data-dir", dir, "backup", place), "verified by a restore")
 	require.Equal(t, 1, strings.Count(run(0, "backup", place, "--list"), "\n"), "what was interrupted is deleted")
-	on(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodDelete {
-			w.WriteHeader(http.StatusForbidden)
-			_, _ = w.Write([]byte(`<Error><Code>AccessDenied</Code><Message>not yours</Message></Error>`))
-		}
-		return r.Method != http.MethodDelete
-	})
+	kept.Deny(http.MethodDelete)
 	said := run(1, "--data-dir", dir, "backup", place, "--keep", "1")
 	require.Contains(t, said, "verified by a restore")
 	require.Contains(t, said, "the backup is complete, but not all older backups are deleted")
-	before.Store(nil)
+	kept.Deny("")
 	require.Equal(t, 2, strings.Count(run(0, "backup", place, "--list"), "verified"))
 	damage(t, filepath.Join(dir, "images"))
 	said = run(0, "--data-dir", dir, "backup", place, "--keep", "1")

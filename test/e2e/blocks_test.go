@@ -266,6 +266,7 @@ var notRun = map[string]string{
 
 	"README.md: export DATABASE_URL=postgres://mosey@db/mosey TEMPORAL_ADDRESS=temporal:7233":                                                     "names hosts of a cluster",
 	"README.md: MOSEY_CONTACT=https://crawler.example.com/":                                                                                       "needs Docker",
+	"docs/archive.md: mosey crawl https://example.org/ --archive 's3://BUCKET?region=REGION'":                                                     "names a bucket; TestArchiveInABucket does the same",
 	"docs/backups.md: mosey backup /backups --keep 7":                                                                                             "names a bucket; TestBackup does the same",
 	"docs/backups.md: DATABASE_URL=… mosey restore --database 2h":                                                                                 "leaves the address to the reader",
 	"docs/benchmarks.md: GOGC=400 go test -tags stackbench -run '^$' -bench . -benchtime 1000x ./internal/stack/temporal":                         "a benchmark",

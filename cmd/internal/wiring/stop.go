@@ -20,7 +20,13 @@ const (
 )
 
 // StopTimeout returns the longest time to stop a worker, even if a service is unavailable.
-func (f FetchFlags) StopTimeout() time.Duration { return f.Drain + recordTimeout + endTimeout }
+func (f FetchFlags) StopTimeout() time.Duration {
+	timeout := f.Drain + recordTimeout + endTimeout
+	if inBucket(f.Archive) {
+		timeout += uploadTimeout
+	}
+	return timeout
+}
 
 // Drain starts no more requests, and cancels and records the requests in flight after
 // FetchFlags.Drain. Further calls have no effect.
@@ -50,16 +56,18 @@ func (w *Worker) Stop() {
 			w.program.Close()
 		}
 		if w.archive != nil {
-			if err := w.archive.Close(); err != nil {
-				w.logger.Warn("could not complete a file of the archive; the next start does", "error", err)
+			ctx, cancel := context.WithTimeout(context.Background(), uploadTimeout)
+			if err := w.archive.Close(ctx); err != nil {
+				w.logger.Warn("could not complete or upload a file of the archive; the next start does", "error", err)
 			}
+			cancel()
 		}
 		w.stopKeywords() // after the last page was recorded
 		w.stopJournal()
 	}()
 	select {
 	case <-done:
-	case <-time.After(w.drain + recordTimeout + endTimeout):
+	case <-time.After(w.stopTimeout):
 		w.logger.Warn("this worker did not stop in time and ends with unrecorded work, which other workers take over")
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +44,8 @@ type FetchFlags struct {
 	SeedDir         string         `help:"Directory of the seed files that SeedWorkflow may read. Default: none." expert:"" placeholder:"DIR"`
 	ImageStore      string         `help:"Image store (for --images store, and thumbnails): a directory, or the URL of a bucket (s3://). Default: images in the data directory, if there is one." expert:"" placeholder:"DIR|URL"`
 	Exec            string         `help:"Program for a line of the shell. It reads each page that was read as a JSON object on a line, and answers with a line: an object of at most 8 KiB, which is stored with the page, or null. See docs/feed.md." expert:"" placeholder:"COMMAND"`
-	Archive         string         `help:"Directory of an archive: each response, with its request, is stored in WARC files there, unless its publisher forbids it. See docs/archive.md." expert:"" placeholder:"DIR"`
+	Archive         string         `help:"Archive: a directory, or the URL of a bucket (s3://). Each response, with its request, is stored in WARC files there, unless its publisher forbids it. See docs/archive.md." expert:"" placeholder:"DIR|URL"`
+	ArchiveSpool    string         `help:"Directory for files of the archive until they are in its bucket. Default: archive in the data directory, if there is one." expert:"" placeholder:"DIR"`
 	WebURL          string         `name:"web-url" help:"URL of the web page, to which Temporal's UI links from each domain and run. Default: the web page of this process, if any." expert:"" placeholder:"URL"`
 	Timeout         time.Duration  `help:"Timeout of one request. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Maximum number of requests in flight of this process; mosey workers limits the fleet. Default: 256." default:"256" expert:"" placeholder:"N"`
@@ -70,13 +70,12 @@ func (f FetchFlags) Validate() error {
 	if err := (dns.Config{Servers: f.DNSServer}).Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
 	}
-	if strings.Contains(f.Archive, "://") {
-		errs = append(errs, fmt.Errorf("--archive %q: want a directory", f.Archive))
-	}
 	_, err := f.signer(nil)
 	errs = append(errs, f.config().Validate(), err)
-	if err := imagestore.Validate(f.ImageStore); f.ImageStore != "" && err != nil {
-		errs = append(errs, fmt.Errorf("--image-store: %w", err))
+	for flag, location := range map[string]string{"--image-store": f.ImageStore, "--archive": f.Archive} {
+		if err := imagestore.Validate(location); location != "" && err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", flag, err))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -122,22 +121,6 @@ func (f FetchFlags) images(t *Telemetry) activities.ImageStore {
 		return nil
 	}
 	return &ImageStore{Location: f.ImageStore, t: t}
-}
-
-// archive opens the archive for requests, or returns nil without one.
-func (f FetchFlags) archive(ctx context.Context, logger *slog.Logger, requests *request.Config) (*archive.Archive, error) {
-	if f.Archive == "" {
-		return nil, nil //nolint:nilnil // most workers have none
-	}
-	a, repaired, err := archive.Open(archive.Config{Dir: f.Archive, Software: "Mosey " + Version(), UserAgent: f.Agent()})
-	if err != nil {
-		return nil, fmt.Errorf("--archive: %w", err)
-	}
-	for _, name := range repaired {
-		logger.InfoContext(ctx, "completed a file of the archive that a killed process has left", "file", name)
-	}
-	requests.Archive = a
-	return a, nil
 }
 
 // seedFileCache returns the directory of downloaded seed files, or "" if the user has no cache.
@@ -226,12 +209,12 @@ func NewWorker(
 	}
 	worker.SetStickyWorkflowCacheSize(workflowCacheSize(ctx, runs, logger))
 	w := &Worker{
-		role: v.Role, drain: f.Drain, acts: acts, fleet: fleet, stopFleet: func() {}, journal: journal, stopJournal: func() {},
+		role: v.Role, drain: f.Drain, stopTimeout: f.StopTimeout(), acts: acts, fleet: fleet, stopFleet: func() {},
+		journal: journal, stopJournal: func() {},
 		reconciler: reconciler{store: store, starter: workflows.Starter{Client: c}, logger: logger},
 		orphans:    orphans{client: c, logger: logger}, claimant: claimant{client: c, store: store, logger: logger},
-		keywords:        keywords.Writer{Store: store, Logger: logger},
-		stopReconciling: func() {}, stopKeywords: func() {}, program: config.Program, archive: responses,
-		logger: logger, outdated: make(chan error, 1),
+		keywords: keywords.Writer{Store: store, Logger: logger}, stopReconciling: func() {}, stopKeywords: func() {},
+		program: config.Program, archive: responses, logger: logger, outdated: make(chan error, 1),
 	}
 	if v.Deployment != "" {
 		w.reconciler.waker = workflows.NewWaker(workflows.Deployment{Client: c, Name: v.Deployment, Now: time.Now})
@@ -309,6 +292,7 @@ func pollers(limit int) worker.PollerBehavior {
 type Worker struct {
 	role            Role
 	drain           time.Duration
+	stopTimeout     time.Duration
 	queues          []queue
 	acts            *activities.Activities
 	fleet           *fleetMember

@@ -34,7 +34,14 @@ func RunningMosey(e *Env) (info datadir.Info, running bool, err error) {
 }
 
 // ImageLocation returns the image store of a flag or the default, or "" without a store.
-func ImageLocation(e *Env, location string) (string, error) {
+func ImageLocation(e *Env, location string) (string, error) { return inDataDir(e, location, "images") }
+
+// ArchiveSpool returns the directory of a flag for files of the archive until they are in a bucket,
+// or the default, or "" without a data directory.
+func ArchiveSpool(e *Env, dir string) (string, error) { return inDataDir(e, dir, "archive") }
+
+// inDataDir returns a flag's location, or a directory in the data directory, or "" without one.
+func inDataDir(e *Env, location, name string) (string, error) {
 	if location != "" || e.Environ.Get("DATABASE_URL") != "" && wiring.TemporalAddress(e.Environ) != "" {
 		return location, nil // a cluster has no data directory
 	}
@@ -42,7 +49,7 @@ func ImageLocation(e *Env, location string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, "images"), nil
+	return filepath.Join(dir, name), nil
 }
 
 // WithStore opens a running Mosey's database, or runs the data directory's own while fn runs.

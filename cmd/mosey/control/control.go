@@ -17,6 +17,7 @@ import (
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/settings"
 	"github.com/mosey-web/mosey/db"
+	"github.com/mosey-web/mosey/internal/archive"
 	"github.com/mosey-web/mosey/internal/explain"
 )
 
@@ -284,7 +285,7 @@ type BlockCmd struct {
 
 	Name    string `arg:"" help:"Domain, such as example.org."`
 	Reason  string `help:"Reason to store with the change." required:"" placeholder:"TEXT"`
-	Archive string `help:"Directory of the workers' archive, to erase there too." placeholder:"DIR"`
+	Archive string `help:"The workers' archive, to erase there too: a directory, or the URL of a bucket (s3://)." placeholder:"DIR|URL"`
 	Forget  bool   `help:"Also erase the content of its pages: search terms, link texts, images and their bytes, archived responses. The URLs and the requests stay stored. The command waits until no request is in flight. If interrupted, give it again."`
 }
 
@@ -305,6 +306,12 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
+	var responses archive.Place
+	if b.Archive != "" {
+		if responses, err = wiring.OpenArchive(ctx, b.Archive); err != nil {
+			return err
+		}
+	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		by := crawl.Control{Type: crawl.ControlBlock, Reason: b.Reason, SetBy: command.CurrentUser()}
 		if err := store.BlockToForget(ctx, name, by); err != nil {
@@ -313,7 +320,7 @@ func (b *BlockCmd) forget(ctx context.Context, e *command.Env) error {
 		command.WakeDomain(ctx, e, store, name) // its workflow then releases it
 		f := &eraser{
 			store: store, domain: name, view: command.NewProgressLine(e),
-			bytes: &imageEraser{store: store, open: b.ImageStoreFlag, e: e}, archive: b.Archive,
+			bytes: &imageEraser{store: store, open: b.ImageStoreFlag, e: e}, responses: archivedResponses{store: store, from: responses},
 		}
 		err := f.run(ctx)
 		f.view.Clear()

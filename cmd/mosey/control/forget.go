@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/db"
-	"github.com/mosey-web/mosey/internal/archive"
 	"github.com/mosey-web/mosey/internal/explain"
 	"github.com/mosey-web/mosey/internal/imagestore"
 	"github.com/mosey-web/mosey/search"
@@ -26,14 +24,11 @@ const (
 
 // eraser erases the content of a blocked domain's pages, in repeatable steps of some pages.
 type eraser struct {
-	store  *db.Store
-	domain string
-	bytes  *imageEraser
-	view   *command.ProgressLine
-	// archive is the directory of the archive, or empty. isArchived is set if responses are still
-	// there.
-	archive    string
-	isArchived bool
+	store     *db.Store
+	domain    string
+	bytes     *imageEraser
+	view      *command.ProgressLine
+	responses archivedResponses
 	// pages counts the domain's pages, and changed the erased rows.
 	pages, changed int64
 	// imageInFlight is set while an image on another host is fetched that only this domain names.
@@ -70,28 +65,11 @@ func (f *eraser) run(ctx context.Context) error {
 		return fmt.Errorf("the bytes of %s are still in the image store: %s; give the command again with the workers' "+
 			"--image-store", explain.Count(f.bytes.remaining, "image"), f.bytes.storeErr)
 	}
-	if f.isArchived {
-		return errors.New("its responses are still in the archive: give the command again with the workers' --archive")
+	if f.responses.left != nil {
+		return f.responses.left
 	}
 	return f.store.MarkForgotten(ctx, f.domain)
 }
-
-// eraseArchived erases the archived responses of pages.
-func (f *eraser) eraseArchived(ctx context.Context, pages []int64) (int64, error) {
-	erased, err := f.store.EraseArchived(ctx, pages, func(at crawl.Archived) error {
-		if f.archive == "" {
-			return errNoArchive
-		}
-		return archive.Erase(f.archive, at)
-	})
-	if errors.Is(err, errNoArchive) {
-		f.isArchived = true
-		return 0, nil
-	}
-	return int64(erased), err
-}
-
-var errNoArchive = errors.New("no archive")
 
 func pause(ctx context.Context) error {
 	select {
@@ -123,7 +101,7 @@ func (f *eraser) await(ctx context.Context) error {
 // pass visits all pages of the domain and returns the number of rows with content.
 func (f *eraser) pass(ctx context.Context) (changed int64, err error) {
 	f.pages, f.imageInFlight, f.seenImages = 0, false, map[int64]bool{}
-	f.bytes.remaining, f.isArchived = 0, false
+	f.bytes.remaining, f.responses.found = 0, map[string][]db.ArchivedRecord{}
 	for after := ""; ; {
 		pages, last, err := f.store.PagesOf(ctx, f.domain, after)
 		if err != nil {
@@ -151,6 +129,10 @@ func (f *eraser) pass(ctx context.Context) (changed int64, err error) {
 		}
 		after, changed = last, changed+n
 	}
+	erased, err := f.eraseArchived(ctx)
+	if changed += erased; err != nil {
+		return changed, err
+	}
 	n, err := f.store.ForgetRobots(ctx, f.domain)
 	return changed + n, err
 }
@@ -174,8 +156,7 @@ func (f *eraser) step(ctx context.Context, pages []int64) (changed int64, err er
 		if changed += n + m; err != nil {
 			return changed, err
 		}
-		erased, err := f.eraseArchived(ctx, chunk)
-		if changed += erased; err != nil {
+		if err := f.responses.add(ctx, chunk); err != nil {
 			return changed, err
 		}
 	}

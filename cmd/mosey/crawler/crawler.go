@@ -208,6 +208,9 @@ func (c *Crawler) StartWorker(ctx context.Context, e *command.Env, f wiring.Fetc
 	if f.ImageStore, err = command.ImageLocation(e, f.ImageStore); err != nil {
 		return err
 	}
+	if f.ArchiveSpool, err = command.ArchiveSpool(e, f.ArchiveSpool); err != nil {
+		return err
+	}
 	f.WebURL = cmp.Or(f.WebURL, c.Web.Address())
 	w, err := wiring.NewWorker(ctx, c.Client, c.Store, f, wiring.ServeFlags{}, models.Models{}, c.Logger, c.Telemetry)
 	if err != nil {

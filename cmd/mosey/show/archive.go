@@ -60,15 +60,19 @@ const nothingArchived = "no response is archived; mosey crawl --archive DIR arch
 type archiveVerifyCmd struct {
 	archiveRun
 
-	Dir  string `arg:"" help:"Directory of the archive." placeholder:"DIR"`
+	From string `arg:"" help:"Archive: a directory, or the URL of a bucket (s3://)." placeholder:"DIR|URL"`
 	JSON bool   `name:"json" help:"Print one JSON object."`
 }
 
 // Run prints the damaged records, and fails if there are any.
 func (c *archiveVerifyCmd) Run(ctx context.Context, e *command.Env) error {
+	from, err := wiring.OpenArchive(ctx, c.From)
+	if err != nil {
+		return err
+	}
 	return c.read(ctx, e, func(store *db.Store, runID *int64) error {
 		view := command.NewProgressLine(e)
-		v, err := archive.Verify(ctx, c.Dir, store, runID, func(r archive.Response, err error) {
+		v, err := archive.Verify(ctx, from, store, runID, func(r archive.Response, err error) {
 			view.Clear()
 			fmt.Fprintf(e.Stderr, "%s: %v\n", r.URL, err)
 		}, func(v archive.Verification) {
@@ -82,7 +86,7 @@ func (c *archiveVerifyCmd) Run(ctx context.Context, e *command.Env) error {
 			return err
 		}
 		if v.Damaged > 0 {
-			return fmt.Errorf("%d of %s damaged or missing in %s", v.Damaged, explain.Count(int64(v.Responses), "archived response"), c.Dir)
+			return fmt.Errorf("%d of %s damaged or missing in %s", v.Damaged, explain.Count(int64(v.Responses), "archived response"), from)
 		}
 		return nil
 	})
@@ -97,7 +101,7 @@ func printVerification(w io.Writer, v archive.Verification) error {
 type archiveWACZCmd struct {
 	archiveRun
 
-	Dir   string `arg:"" help:"Directory of the archive." placeholder:"DIR"`
+	From  string `arg:"" help:"Archive: a directory, or the URL of a bucket (s3://)." placeholder:"DIR|URL"`
 	File  string `arg:"" help:"File to write, such as pages.wacz. It must not exist." placeholder:"FILE"`
 	Title string `help:"Title of the file. Default: the name of the run." placeholder:"TEXT"`
 	JSON  bool   `name:"json" help:"Print one JSON object."`
@@ -114,10 +118,14 @@ func (c *archiveWACZCmd) Run(ctx context.Context, e *command.Env) error {
 	if _, err := os.Lstat(c.File); !errors.Is(err, fs.ErrNotExist) {
 		return wiring.Usagef("%s exists: name another file", c.File)
 	}
+	from, err := wiring.OpenArchive(ctx, c.From)
+	if err != nil {
+		return err
+	}
 	return c.read(ctx, e, func(store *db.Store, runID *int64) error {
 		result := packed{File: c.File}
 		err := files.Replace(c.File, nil, func(f *os.File) (err error) {
-			result.Responses, err = archive.WriteWACZ(ctx, c.Dir, store, runID, cmp.Or(c.Title, c.Run_), "Mosey "+wiring.Version(), f)
+			result.Responses, err = archive.WriteWACZ(ctx, from, store, runID, cmp.Or(c.Title, c.Run_), "Mosey "+wiring.Version(), f)
 			return err
 		}, (*os.File).Sync)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mosey-web/mosey/cmd/internal/wiring"
 	"github.com/mosey-web/mosey/cmd/mosey/command"
 	"github.com/mosey-web/mosey/db"
 	"github.com/mosey-web/mosey/internal/explain"
@@ -19,7 +20,7 @@ import (
 
 // ReprocessCmd reads archived pages again, without a request.
 type ReprocessCmd struct {
-	FromArchive string `help:"Directory of the archive." required:"" placeholder:"DIR"`
+	FromArchive string `help:"Archive: a directory, or the URL of a bucket (s3://)." required:"" placeholder:"DIR|URL"`
 	Domain      string `help:"Only pages of this domain." placeholder:"DOMAIN"`
 	All         bool   `help:"Also pages that this version of Mosey has read already."`
 	JSON        bool   `name:"json" help:"Print one JSON object."`
@@ -31,6 +32,10 @@ func (c *ReprocessCmd) Run(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
+	from, err := wiring.OpenArchive(ctx, c.FromArchive)
+	if err != nil {
+		return err
+	}
 	return command.WithStore(ctx, e, func(store *db.Store) error {
 		rulings, err := ruling.New(store)
 		if err != nil {
@@ -38,7 +43,7 @@ func (c *ReprocessCmd) Run(ctx context.Context, e *command.Env) error {
 		}
 		logger := slog.New(slog.NewTextHandler(e.Stderr, nil))
 		p := read.Reprocessor{
-			Store: store, Rulings: rulings, Dir: c.FromArchive,
+			Store: store, Rulings: rulings, Archive: from,
 			Reader: read.New(read.Config{Store: store, Rules: rulings, Languages: language.New(models.Models{})}),
 		}
 		view := command.NewProgressLine(e)
