@@ -41,6 +41,7 @@ type Starter interface {
 type Store interface {
 	request.Store
 	read.Store
+	read.Owners
 	PageStore
 	ControlStore
 	RunStore
@@ -67,6 +68,8 @@ type Config struct {
 	SeedFiles SeedFiles
 	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
+	// Registry recognizes a domain's change of owner.
+	Registry read.Registry
 	// Program adds data to pages; nil adds none.
 	Program *extra.Program
 }
@@ -119,7 +122,7 @@ func New(cfg Config) (*Activities, error) {
 		seedFiles: cfg.SeedFiles, jitter: rand.Float64,
 		reader: read.New(read.Config{
 			Store: cfg.Store, Rules: rulings, Languages: cfg.Languages, Pictures: picture.New(picture.Limits{}), Images: cfg.Images,
-			Program: cfg.Program, Warn: warn,
+			Owners: cfg.Store, Registry: cfg.Registry, Program: cfg.Program, Warn: warn,
 		}),
 		scheduler: newScheduler(cfg.Completer, r.MaxFetches, r.Log),
 	}, nil

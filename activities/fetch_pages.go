@@ -26,6 +26,8 @@ type PageStore interface {
 	DeferOrigin(ctx context.Context, domain, origin string, until time.Time, schemeless bool) (int64, error)
 	ExpireRobots(ctx context.Context, origin string) error
 	SaveRobots(ctx context.Context, r crawl.Robots) (failures int, err error)
+	// RemoveMissing removes pages of a domain from the index.
+	RemoveMissing(ctx context.Context, domain string, urls []string) error
 	RenewClaim(ctx context.Context, domain string, duration time.Duration) error
 	FinishDomain(ctx context.Context, domain string, decide func(crawl.Facts) (crawl.Finish, bool)) (bool, error)
 	DomainRuns(ctx context.Context, domain string) ([]string, error)

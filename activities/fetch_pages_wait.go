@@ -111,8 +111,8 @@ func (b *batch) waitOrDefer(run crawl.RunFacts, url string, wait time.Duration, 
 	b.setNextStep(StepFetch, url, durableWait(wait), reason)
 }
 
-// prerequisite fetches robots.txt or tdmrep.json before any page of an origin. The workflow
-// requests it, or this process with the same waits while Temporal is busy.
+// prerequisite fetches robots.txt, tdmrep.json or a missing page before a page of an origin. The
+// workflow requests it, or this process with the same waits while Temporal is busy.
 func (b *batch) prerequisite(ctx context.Context, d decide.Decision) (batchAction, error) {
 	b.res.NextStep = NextStep{Next: StepRobots, Origin: d.Attempt.Origin}
 	if d.Prerequisite != kinds.Robots {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -19,11 +20,11 @@ import (
 	"github.com/mosey-web/mosey/internal/request"
 )
 
-// FetchRobotsInput requests an origin's robots.txt.
+// FetchRobotsInput requests an origin's robots.txt, or another file of Kind.
 type FetchRobotsInput struct {
 	Domain string `json:"domain"`
 	Origin string `json:"origin"`
-	// Kind is the file to fetch: robots, which is the default, or tdm.
+	// Kind is the file to fetch: robots, which is the default, tdm or missing.
 	Kind kinds.Kind `json:"kind,omitempty"`
 	// URL is the target of the last redirect; empty at first.
 	URL string `json:"url,omitempty"`
@@ -144,6 +145,9 @@ func (f *originFetch) fetch(ctx context.Context) (FetchRobotsResult, error) {
 	} else if isEnough, err := f.readStored(ctx); err != nil || isEnough {
 		return f.resultOf(f.Stored), err
 	}
+	if f.Kind == kinds.Missing && (f.Stored.Age < 0 || f.Stored.Lifetime <= 0) {
+		return FetchRobotsResult{Done: true, Detail: "robots.txt is needed first"}, nil
+	}
 	if explanation, closed := decide.IsClosed(f.Facts.Domain, f.Facts.Now); closed {
 		// Nothing of the domain is due any more.
 		return FetchRobotsResult{Done: true, Verdict: f.Stored.Verdict, Detail: explanation}, nil
@@ -185,7 +189,7 @@ func (f *originFetch) readStored(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	f.Stored = stored
-	return f.Hops == 0 && stored.Lifetime > 0 && !f.Outdated(stored) && !f.MissesTDM(stored), nil
+	return f.Hops == 0 && stored.Lifetime > 0 && !f.Outdated(stored) && !f.MissesTDM(stored) && !f.LacksMissing(stored), nil
 }
 
 // makeRequest makes the request and judges the response. It spends a short wait for the lease here.
@@ -201,6 +205,7 @@ func (f *originFetch) makeRequest(ctx context.Context) (FetchRobotsResult, error
 			Prerequisite: true, Queued: f.in.Queued,
 		},
 		WantBody: func(r *fetch.Response) bool { return r.Status >= 200 && r.Status < 300 },
+		Archives: func(*request.Exchange) bool { return f.Kind != kinds.Missing },
 		// A hop to another domain obeys the stricter of both domains' delays.
 		Pace: decide.PaceOf(f.Facts, f.requestedFacts), Health: health, Run: f.Run, Now: f.Facts.Now,
 		WithdrawnTime: takenBackFor,
@@ -226,7 +231,7 @@ func (f *originFetch) makeRequest(ctx context.Context) (FetchRobotsResult, error
 		case res.Exchange != nil:
 			f.recordedFacts = &res.Recorded.Facts
 			f.res.Request = newRequestSummary(f.URL.String(), f.Kind, res.Exchange.Attempt)
-			return f.res, errors.Join(f.failure, f.cacheRules(res))
+			return f.res, errors.Join(f.failure, f.cacheRules(res), f.removeMissing(ctx, res))
 		}
 		l := res.Lease
 		req.Start.Queued = req.Start.Queued || isSharedSlotWait(l.Reason)
@@ -245,6 +250,18 @@ func (f *originFetch) cacheRules(res request.Result) error {
 		return nil
 	}
 	return f.Rulings.CacheRecorded(*stored, res.Recorded.Facts)
+}
+
+// removeMissing removes the pages from the index that were read before their origin's soft 404 was
+// known.
+func (f *originFetch) removeMissing(ctx context.Context, res request.Result) error {
+	stored := res.Exchange.Attempt.Robots
+	if f.Kind != kinds.Missing || stored == nil || stored.Missing == nil || stored.Missing.Text == 0 || !res.Recorded.Closed {
+		return nil
+	}
+	urls := f.Rulings.URLsOf(f.Name, stored.Missing.Text)
+	urls = slices.DeleteFunc(urls, func(u string) bool { return u == stored.Missing.Canonical })
+	return f.store.RemoveMissing(ctx, f.Domain, urls)
 }
 
 // workflowWait returns the part of a wait that a workflow sleeps. It shortens waits for the lease.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/seeds"
@@ -33,6 +34,7 @@ import (
 	"github.com/mosey-web/mosey/internal/dns"
 	"github.com/mosey-web/mosey/internal/fetch"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/read"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/internal/traces"
 	"github.com/mosey-web/mosey/manners/web"
@@ -82,6 +84,7 @@ type options struct {
 	seedFiles      activities.SeedFiles
 	images         activities.ImageStore
 	archive        request.Archive
+	registry       read.Registry
 	// logger is the worker's logger; nil discards the log
 	logger *slog.Logger
 	tracer *traces.Tracer
@@ -193,7 +196,7 @@ func (b *testBundle) worker(t *testing.T, o options) *activities.Activities {
 			Fetcher: fetcher, Resolver: resolver, MaxFetches: o.maxFetches, Timeout: o.limits.TotalTimeout,
 			Network: o.network, Log: o.logger, Tracer: o.tracer, Archive: o.archive,
 		},
-		Completer: o.completer, AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images,
+		Completer: o.completer, AllowMalformed: o.allowMalformed, SeedFiles: o.seedFiles, Images: o.images, Registry: o.registry,
 	})
 	require.NoError(t, err)
 	return acts
@@ -339,11 +342,13 @@ func (b *testBundle) log() web.Log {
 	return slices.DeleteFunc(b.web.Log(), func(r web.Record) bool { return r.LocalAddr.Addr() != addr })
 }
 
-// pages returns the paths of the requested pages of the site.
+// pages returns the paths of the requested pages of the site, without the one that does not exist.
 func (b *testBundle) pages() []string {
 	targets := []string{}
 	for _, r := range b.log().Pages() {
-		targets = append(targets, r.Target)
+		if r.Target != kinds.MissingPath {
+			targets = append(targets, r.Target)
+		}
 	}
 	return targets
 }

@@ -18,8 +18,12 @@ func (b *testBundle) crawlAll(t *testing.T, most int) {
 	for len(b.pages()) <= most {
 		res, err := b.fetchPages(t, 100)
 		require.NoError(t, err)
-		if res.Next == activities.StepFinish {
+		switch res.Next {
+		case activities.StepFinish:
 			return
+		case activities.StepRobots:
+			b.followStep(t, res.NextStep)
+		case activities.StepFetch:
 		}
 		b.skipWait(t, time.Duration(res.Wait))
 	}

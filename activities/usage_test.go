@@ -51,14 +51,20 @@ func (b *testBundle) follow(t *testing.T) {
 		case activities.StepFinish:
 			return
 		case activities.StepRobots:
-			in := b.robotsInput(t)
-			in.Origin, in.Kind = res.Origin, res.Kind
-			_, err := b.followRobotsFrom(t, in)
-			require.NoError(t, err)
+			b.followStep(t, res.NextStep)
 		case activities.StepFetch:
 		}
 	}
 	require.Fail(t, "no end")
+}
+
+// followStep requests what a page needs first.
+func (b *testBundle) followStep(t *testing.T, step activities.NextStep) {
+	t.Helper()
+	in := b.robotsInput(t)
+	in.Origin, in.Kind = step.Origin, step.Kind
+	_, err := b.followRobotsFrom(t, in)
+	require.NoError(t, err)
 }
 
 func TestUsage(t *testing.T) {

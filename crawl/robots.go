@@ -35,6 +35,9 @@ type Robots struct {
 	Sitemaps   []string `json:"sitemaps,omitempty"`
 	// TDM is the origin's tdmrep.json as JSON; empty if it has not been requested.
 	TDM json.RawMessage `json:"tdm,omitempty"`
+	// Missing is the origin's answer for a page that does not exist. nil means that it has not been
+	// requested, and leaves the stored one.
+	Missing *MissingPage `json:"missing,omitempty"`
 	// Reason explains the verdict.
 	Reason     string `json:"reason,omitempty"`
 	StatusCode int    `json:"status_code,omitempty"`
@@ -59,6 +62,18 @@ type Robots struct {
 	// FetchedAt and ExpiresAt are on the database's clock.
 	FetchedAt time.Time `json:"-"`
 	ExpiresAt time.Time `json:"-"`
+}
+
+// MissingPage is an origin's answer for a page that does not exist (kinds.MissingPath). The JSON is
+// an on-disk format.
+type MissingPage struct {
+	At         time.Time `json:"at"`
+	StatusCode int       `json:"status_code,omitempty"`
+	// Text fingerprints a page that was sent with a status for success, a soft 404: see
+	// traps.PageText.Text. It is 0 for other answers.
+	Text uint64 `json:"text,omitempty,string"`
+	// Canonical is the existing page that the answer claims to be, if any.
+	Canonical string `json:"canonical,omitempty"`
 }
 
 // RobotsText is the stored text of one fetch of robots.txt.

@@ -32,7 +32,7 @@ func (s *Store) Domains(ctx context.Context, q report.DomainQuery) ([]report.Dom
 func domainListing(d dbsqlc.Domain) report.DomainListing {
 	return report.DomainListing{
 		Domain: d.Domain, Status: crawl.DomainStatus(d.Status), Reason: d.StatusReason,
-		Placeholder: reasons.Reason(valueOf(d.Placeholder)), Source: valueOf(d.Source),
+		Placeholder: reasons.Reason(valueOf(d.Placeholder)), OwnerSince: valueOf(d.OwnerSince), Source: valueOf(d.Source),
 		Rank: int(valueOf(d.SeedRank)), Score: d.PriorityScore, DeferredUntil: valueOf(d.NextCrawlAfter),
 		Claimed: valueOf(d.ClaimedBy), ClaimEnd: valueOf(d.ClaimExpiresAt),
 		DomainCounts: report.DomainCounts{

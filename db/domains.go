@@ -219,8 +219,8 @@ func robotsReport(r dbsqlc.RobotsOfDomainRow) report.Robots {
 	return report.Robots{
 		Origin: r.Origin, Verdict: crawl.RobotsVerdict(r.Verdict), Reason: r.Reason,
 		CrawlDelay: convertPtr(r.CrawlDelayMs, durationMS), VisitTimes: valueOf(r.VisitTimes), Sitemaps: r.Sitemaps,
-		StatusCode: int16Of(r.StatusCode),
-		Failures:   int(r.Failures), FailingAt: valueOf(r.FailingSince), ReadAt: valueOf(r.ReadAt),
+		StatusCode: int16Of(r.StatusCode), SoftNotFound: r.SoftNotFound,
+		Failures: int(r.Failures), FailingAt: valueOf(r.FailingSince), ReadAt: valueOf(r.ReadAt),
 		FetchedAt: r.FetchedAt, ExpiresAt: r.ExpiresAt,
 	}
 }

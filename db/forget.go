@@ -71,7 +71,7 @@ func (s *Store) ForgetPages(ctx context.Context, pages []int64) (int64, error) {
 	return retryConflicts(ctx, "erase contents of pages", func() (int64, error) { return s.q.ForgetPages(ctx, pages) })
 }
 
-// ForgetRobots erases the texts of a domain's robots.txt files.
+// ForgetRobots erases the texts of a domain's robots.txt files, and the signs of its owner.
 func (s *Store) ForgetRobots(ctx context.Context, domain string) (int64, error) {
 	return retryConflicts(ctx, "erase robots.txt", func() (int64, error) { return s.q.ForgetRobots(ctx, domain) })
 }

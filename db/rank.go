@@ -22,11 +22,15 @@ const (
 	uncountedRels = int32(crawl.RelUGC | crawl.RelSponsored | crawl.RelAlternate)
 )
 
-// The links that count for ranking: visible or canonical, without nofollow, ugc or sponsored. sqlc
-// would read all of the many millions at once.
+// The links that count for ranking: visible or canonical, without nofollow, ugc or sponsored, and
+// to the owner of today. sqlc would read all of the many millions at once.
 const countedLinks = `
 	SELECT l.from_page_id, l.to_page_id, coalesce(l.rel, 0) & $2::integer <> 0 FROM page_links AS l
-	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0`
+	WHERE l.gone_at IS NULL AND NOT l.nofollow AND l.kind IN ('link', 'redirect') AND coalesce(l.rel, 0) & $1::integer = 0
+		AND NOT EXISTS (
+			SELECT 1 FROM domains AS d INNER JOIN pages AS p ON d.domain = p.domain
+			WHERE d.owner_since IS NOT NULL AND p.id = l.to_page_id AND l.created_at < d.owner_since
+		)`
 
 // The ends of links. The links of a silent page do not count: its publisher forbids following
 // them, or its original is a page of another domain with the same links.

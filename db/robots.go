@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/mosey-web/mosey/crawl"
@@ -26,7 +27,20 @@ func (s *Store) Robots(ctx context.Context, origin string) (crawl.Robots, error)
 	if row.Tdm != "" {
 		r.TDM = json.RawMessage(row.Tdm)
 	}
-	return r, nil
+	r.Missing, err = missingOf(origin, row.Missing)
+	return r, err
+}
+
+// missingOf reads a stored answer for a page that does not exist.
+func missingOf(origin, doc string) (*crawl.MissingPage, error) {
+	if doc == "" {
+		return nil, nil //nolint:nilnil // not requested
+	}
+	m := new(crawl.MissingPage)
+	if err := json.Unmarshal([]byte(doc), m); err != nil {
+		return nil, fmt.Errorf("read the missing page of %s: %w", origin, err)
+	}
+	return m, nil
 }
 
 // storable completes a robots.txt: it holds for a moment at least, and fails if it is unreachable.

@@ -206,6 +206,8 @@ var operationsNumbers = numbersOf{
 		{"that is reported [ten times] or more", "internal/stack/failures.lastingCount"},
 		{"or more over [three minutes].", "internal/stack/failures.lastingDuration"},
 		{"An image of more than [64 KiB] is in", "internal/fetch.unsharedBodyBytes"},
+		{"gave one text for [three URLs], and", "internal/ruling.repeatsMin"},
+		{"before a gap of [30 days] without", "crawl.OwnerGap"},
 		{"of at most [20 MB] each", "crawl/kinds/kinds.go: MaxBytes: 20_000_000, Large: true, Accepts: acceptsImage"},
 		{"unreachable for less than [three minutes].", "internal/network.defaultDoubtLimit"},
 		{"(95th percentile from [2 s]) get", "internal/request.slowResponse"},

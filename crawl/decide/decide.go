@@ -42,6 +42,10 @@ type Ruling struct {
 	TDMLine    int
 	// Usage is the statement of robots.txt and tdmrep.json on the page's use.
 	Usage usage.Usage
+	// Missing is the origin's answer for a page that does not exist; nil if it is unknown. It is
+	// requested first if WantsMissing is set, because the origin gives one text for several URLs.
+	Missing      *crawl.MissingPage
+	WantsMissing bool
 }
 
 // Action is the next action.
@@ -87,6 +91,8 @@ type Decision struct {
 	Pace Pace
 	// Usage is the known statement on the page's use before the request.
 	Usage usage.Usage
+	// Missing is the origin's answer for a page that does not exist; nil if it is unknown.
+	Missing *crawl.MissingPage
 }
 
 // IdleWaitMax is the longest wait of a workflow for a crawl that is not due yet, unless the

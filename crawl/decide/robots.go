@@ -63,7 +63,11 @@ func decideRobots(f Facts, now time.Time, d *Decision) robotsDecision {
 		d.ByUsage = !allowedWithoutUnread
 		return refuse("%s", explanation)
 	}
-	d.Usage = f.Ruling.Usage
+	if f.Ruling.WantsMissing {
+		d.Prerequisite, d.Explanation = kinds.Missing, "a page that does not exist is requested first, because different URLs give the same text"
+		return robotsUnknown
+	}
+	d.Usage, d.Missing = f.Ruling.Usage, f.Ruling.Missing
 	return robotsAllowed
 }
 
@@ -88,6 +92,9 @@ func Outdated(f Facts, agent string, v crawl.RobotsVerdict) bool {
 
 // WantsTDM reports whether a run needs its origins' tdmrep.json, which may forbid its purpose.
 func WantsTDM(run crawl.RunFacts) bool { return *run.Settings.Purpose == settings.PurposeAITrain }
+
+// MissingInterval is the least time between two requests for an origin's missing page.
+const MissingInterval = 24 * time.Hour
 
 const (
 	// RobotsAttempts is the number of quick attempts at robots.txt before a deferral, or HTTP.

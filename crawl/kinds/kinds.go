@@ -17,6 +17,7 @@ const (
 	Page    Kind = "page"
 	Robots  Kind = "robots"  // an origin's robots.txt (RFC 9309)
 	TDM     Kind = "tdm"     // an origin's tdmrep.json, which reserves text and data mining
+	Missing Kind = "missing" // a page that does not exist, to recognize soft 404s
 	Sitemap Kind = "sitemap" // or an index of sitemaps (sitemaps.org)
 	Feed    Kind = "feed"    // RSS, Atom or JSON feed
 	Image   Kind = "image"   // of a page
@@ -81,6 +82,9 @@ const (
 // TDMPath is the path of an origin's tdmrep.json (W3C TDM Reservation Protocol).
 const TDMPath = "/.well-known/tdmrep.json"
 
+// MissingPath is the path of a page that no origin has. Its words are in no text.
+const MissingPath = "/mosey-8c41d07f6be2a935"
+
 // maxAnnouncementInterval caps the wait for a kind that announces new pages.
 const maxAnnouncementInterval = 24 * time.Hour
 
@@ -100,6 +104,9 @@ var table = []struct {
 	}},
 	{TDM, Traits{
 		Accept: "text/plain,*/*;q=0.5", MaxBytes: 500<<10 + 1, Accepts: acceptsAny, Path: TDMPath,
+	}},
+	{Missing, Traits{
+		Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: 1 << 20, Accepts: acceptsDocument, Path: MissingPath,
 	}},
 	{Sitemap, Traits{
 		Accept: "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: 50 << 20, Accepts: acceptsAnnouncement, SameBytes: true,

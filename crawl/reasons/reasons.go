@@ -50,6 +50,7 @@ const (
 	NeedsScript    Reason = "needs JavaScript"
 	Parked         Reason = "parked"
 	DefaultPage    Reason = "default page"
+	SoftNotFound   Reason = "soft 404"
 	WallAkamai     Reason = "wall: Akamai"
 	WallAnubis     Reason = "wall: Anubis"
 	WallAWS        Reason = "wall: AWS WAF"
@@ -163,6 +164,10 @@ var table = map[Reason]Row{
 	},
 	DefaultPage: {
 		Subject: Response, Explanation: "they are default pages of a server", Remedy: "mosey page URL shows the evidence",
+		IsPlaceholder: true,
+	},
+	SoftNotFound: {
+		Subject: Response, Explanation: "their site sends the same for a page that does not exist", Remedy: "mosey page URL shows the evidence",
 		IsPlaceholder: true,
 	},
 

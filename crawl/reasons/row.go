@@ -71,7 +71,7 @@ const (
 func (r Reason) Row() Row { return table[r] }
 
 // Placeholders lists the reasons of pages in place of a site.
-func Placeholders() []Reason { return []Reason{Parked, DefaultPage} }
+func Placeholders() []Reason { return []Reason{Parked, DefaultPage, SoftNotFound} }
 
 // OfControl returns a kind of control's reason for forbidding requests; empty if it does not.
 func OfControl(kind string) Reason {

@@ -18,6 +18,8 @@ type DomainListing struct {
 	// Placeholder is reasons.Parked or reasons.DefaultPage if the last pages that were read are all
 	// such pages.
 	Placeholder reasons.Reason `json:"placeholder,omitempty"`
+	// OwnerSince is the time at which another owner was found; zero means never.
+	OwnerSince time.Time `json:"owner_since,omitzero"`
 	// Source is the kind of list that named it, and Rank its position there.
 	Source string `json:"source,omitempty"`
 	Rank   int    `json:"seed_rank,omitempty"`

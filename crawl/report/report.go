@@ -243,11 +243,13 @@ type Robots struct {
 	VisitTimes string              `json:"visit_times,omitempty"`
 	Sitemaps   []string            `json:"sitemaps,omitempty"`
 	StatusCode int                 `json:"status_code,omitempty"`
-	Failures   int                 `json:"failures,omitempty"`
-	FailingAt  time.Time           `json:"failing_since,omitzero"`
-	ReadAt     time.Time           `json:"read_at,omitzero"`
-	FetchedAt  time.Time           `json:"fetched_at"`
-	ExpiresAt  time.Time           `json:"expires_at"`
+	// SoftNotFound is set if the origin sends pages that do not exist like others.
+	SoftNotFound bool      `json:"soft_404,omitempty"`
+	Failures     int       `json:"failures,omitempty"`
+	FailingAt    time.Time `json:"failing_since,omitzero"`
+	ReadAt       time.Time `json:"read_at,omitzero"`
+	FetchedAt    time.Time `json:"fetched_at"`
+	ExpiresAt    time.Time `json:"expires_at"`
 }
 
 // DomainRun is a domain's state in a run.

@@ -72,6 +72,27 @@ func Read(u urls.URL, title, text string) *PageText {
 	return s
 }
 
+// maxErrorWords is the number of words above which a text is no error message.
+const maxErrorWords = 3000
+
+// Text returns a hash of a short text and its title that is equal for two pages that only repeat
+// words of their own URLs differently. It is 0 for a long text, and for one without other words.
+func (s *PageText) Text() uint64 {
+	if len(s.words) > maxErrorWords {
+		return 0
+	}
+	var hash uint64
+	for _, w := range s.words {
+		if !w.inURL {
+			hash = mix(hash ^ w.hash)
+		}
+	}
+	if hash == 0 {
+		return 0
+	}
+	return mix(hash ^ uint64(s.title))
+}
+
 // SimHash fingerprints the text and counts its words. Words are runs of letters and digits, in any
 // case; a character of a script without spaces is a word. It takes time linear in the text. A text
 // without words has the fingerprint 0.

@@ -194,7 +194,7 @@ func (q *Queries) DomainFinish(ctx context.Context, arg DomainFinishParams) erro
 
 const domainGet = `-- name: DomainGet :one
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.owner, d.owner_since, d.version, d.recrawl, d.planned_at, (domain_state(ARRAY[d.domain]))[1]::jsonb AS state,
     coalesce((SELECT r.name FROM crawl_runs AS r WHERE r.id = d.last_crawl_run_id), '')::text AS last_run
 FROM domains AS d WHERE d.domain = $1
 `
@@ -240,6 +240,8 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 		&i.Domain.FirstCrawledAt,
 		&i.Domain.LastCrawledAt,
 		&i.Domain.CountedAt,
+		&i.Domain.Owner,
+		&i.Domain.OwnerSince,
 		&i.Domain.Version,
 		&i.Domain.Recrawl,
 		&i.Domain.PlannedAt,
@@ -251,7 +253,7 @@ func (q *Queries) DomainGet(ctx context.Context, domain string) (DomainGetRow, e
 
 const domainList = `-- name: DomainList :many
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.owner, d.owner_since, d.version, d.recrawl, d.planned_at,
     (SELECT coalesce(sum(x.success), 0)::bigint FROM run_domains AS x WHERE x.domain = d.domain) AS crawled,
     (
         SELECT c.completed_at FROM page_crawls AS c
@@ -360,6 +362,8 @@ func (q *Queries) DomainList(ctx context.Context, arg DomainListParams) ([]Domai
 			&i.Domain.FirstCrawledAt,
 			&i.Domain.LastCrawledAt,
 			&i.Domain.CountedAt,
+			&i.Domain.Owner,
+			&i.Domain.OwnerSince,
 			&i.Domain.Version,
 			&i.Domain.Recrawl,
 			&i.Domain.PlannedAt,
@@ -719,7 +723,8 @@ WITH counted AS (
             avg((x.outcome = 'success' AND x.unchanged_reason IS NULL AND x.skipped IS NULL AND NOT x.refused)::integer)::real AS yields,
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last,
             CASE WHEN bool_and(coalesce(x.skipped = ANY($2::text []), false)) FILTER (WHERE x.was_read)
-                THEN max(x.skipped) FILTER (WHERE x.was_read) END AS placeholder
+                THEN max(x.skipped) FILTER (WHERE x.was_read)
+                WHEN EXISTS (SELECT 1 FROM robots AS b WHERE b.domain = k.domain AND b.missing ? 'text') THEN 'soft 404' END AS placeholder
         FROM (
             SELECT c.outcome, c.unchanged_reason, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
                 c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.skipped,

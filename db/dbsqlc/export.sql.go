@@ -313,7 +313,7 @@ func (q *Queries) ExportDomainKeys(ctx context.Context, arg ExportDomainKeysPara
 
 const exportDomains = `-- name: ExportDomains :many
 SELECT
-    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.version, d.recrawl, d.planned_at, o.crawl_delay_ms,
+    d.id, d.domain, d.status, d.status_reason, d.priority_score, d.priority_computed_at, d.next_crawl_after, d.opens_at, d.claimed_by, d.claim_expires_at, d.last_crawl_run_id, d.created_at, d.updated_at, d.refused_ip, d.refused_since, d.schemeless, d.source, d.seed_rank, d.pages_crawled, d.pages_discovered, d.images_found, d.images_stored, d.bytes, d.error_rate, d.yield_rate, d.avg_response_ms, d.avg_page_bytes, d.placeholder, d.first_crawled_at, d.last_crawled_at, d.counted_at, d.owner, d.owner_since, d.version, d.recrawl, d.planned_at, o.crawl_delay_ms,
     ARRAY(
         SELECT x.kind FROM domain_controls AS x
         WHERE x.domain = d.domain AND x.lifted_at IS NULL AND coalesce(x.until > now(), true) ORDER BY x.kind
@@ -411,6 +411,8 @@ func (q *Queries) ExportDomains(ctx context.Context, arg ExportDomainsParams) ([
 			&i.Domain.FirstCrawledAt,
 			&i.Domain.LastCrawledAt,
 			&i.Domain.CountedAt,
+			&i.Domain.Owner,
+			&i.Domain.OwnerSince,
 			&i.Domain.Version,
 			&i.Domain.Recrawl,
 			&i.Domain.PlannedAt,

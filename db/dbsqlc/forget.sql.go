@@ -503,11 +503,16 @@ func (q *Queries) ForgetPending(ctx context.Context, pages []int64) ([]ForgetPen
 }
 
 const forgetRobots = `-- name: ForgetRobots :one
-WITH gone AS (DELETE FROM robots AS r WHERE r.domain = $1 RETURNING r.origin)
+WITH gone AS (
+    DELETE FROM robots AS r WHERE r.domain = $1 RETURNING r.origin
+), signs AS (
+    UPDATE domains AS d SET owner = NULL WHERE d.domain = $1 AND d.owner IS NOT NULL
+)
 SELECT count(x.forgotten)::bigint AS changed FROM (SELECT robots_forget(g.origin, 0)::text AS forgotten FROM gone AS g) AS x
 `
 
-// Erases the stored robots.txt files of a domain, and returns their number.
+// Erases the stored robots.txt files of a domain, and the signs of its owner. Returns the number of
+// files.
 func (q *Queries) ForgetRobots(ctx context.Context, domain string) (int64, error) {
 	row := q.db.QueryRow(ctx, forgetRobots, domain)
 	var changed int64

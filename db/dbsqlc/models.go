@@ -320,6 +320,8 @@ type Domain struct {
 	FirstCrawledAt     *time.Time
 	LastCrawledAt      *time.Time
 	CountedAt          *time.Time
+	Owner              []byte
+	OwnerSince         *time.Time
 	Version            int64
 	Recrawl            []byte
 	PlannedAt          *time.Time
@@ -620,6 +622,7 @@ type Robot struct {
 	Reason          string
 	StatusCode      *int16
 	Tdm             []byte
+	Missing         []byte
 	Etag            *string
 	LastModified    *time.Time
 	Failures        int32

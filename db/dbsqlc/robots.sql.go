@@ -23,7 +23,7 @@ const robotsGet = `-- name: RobotsGet :one
 SELECT
     r.origin, r.domain, r.verdict, r.agent, convert_from(t.content, 'UTF8')::text AS rules, r.body_hash, r.crawl_delay_ms, r.visit_times, r.sitemaps, r.reason, r.status_code, r.failures, r.unanswered_count,
     r.fetched_at, r.expires_at, r.etag, r.last_modified, r.read_at, r.version,
-    coalesce(r.tdm::text, '')::text AS tdm,
+    coalesce(r.tdm::text, '')::text AS tdm, coalesce(r.missing::text, '')::text AS missing,
     coalesce(ms_between(r.read_at, clock_timestamp()), -1)::bigint AS age_ms,
     coalesce(ms_between(r.failing_since, clock_timestamp()), 0)::bigint AS failing_ms,
     ms_between(clock_timestamp(), r.expires_at)::bigint AS fresh_ms
@@ -51,6 +51,7 @@ type RobotsGetRow struct {
 	ReadAt          *time.Time
 	Version         int64
 	Tdm             string
+	Missing         string
 	AgeMs           int64
 	FailingMs       int64
 	FreshMs         int64
@@ -80,6 +81,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 		&i.ReadAt,
 		&i.Version,
 		&i.Tdm,
+		&i.Missing,
 		&i.AgeMs,
 		&i.FailingMs,
 		&i.FreshMs,
@@ -90,7 +92,7 @@ func (q *Queries) RobotsGet(ctx context.Context, origin string) (RobotsGetRow, e
 const robotsOfDomain = `-- name: RobotsOfDomain :many
 SELECT
     origin, verdict, crawl_delay_ms, visit_times, sitemaps, reason, status_code, failures, read_at, failing_since,
-    fetched_at, expires_at
+    fetched_at, expires_at, coalesce(missing ? 'text', false)::boolean AS soft_not_found
 FROM robots WHERE domain = $1 ORDER BY origin
 `
 
@@ -107,6 +109,7 @@ type RobotsOfDomainRow struct {
 	FailingSince *time.Time
 	FetchedAt    time.Time
 	ExpiresAt    time.Time
+	SoftNotFound bool
 }
 
 func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOfDomainRow, error) {
@@ -131,6 +134,7 @@ func (q *Queries) RobotsOfDomain(ctx context.Context, domain string) ([]RobotsOf
 			&i.FailingSince,
 			&i.FetchedAt,
 			&i.ExpiresAt,
+			&i.SoftNotFound,
 		); err != nil {
 			return nil, err
 		}

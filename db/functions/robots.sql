@@ -15,19 +15,19 @@ BEGIN
     SELECT * INTO old FROM robots r WHERE r.origin = p ->> 'origin' FOR UPDATE;
     INSERT INTO robots AS r
         (origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, reason, status_code, etag, last_modified,
-        tdm, failures, unanswered_count, failing_since, read_at, version, fetched_at, expires_at)
+        tdm, missing, failures, unanswered_count, failing_since, read_at, version, fetched_at, expires_at)
     VALUES (p ->> 'origin', p ->> 'domain', (p ->> 'verdict')::robots_verdict, coalesce(p ->> 'agent', ''), v_hash, v_body_hash,
         (p ->> 'crawl_delay_ms')::bigint, p ->> 'visit_times',
         ARRAY(SELECT jsonb_array_elements_text(coalesce(p -> 'sitemaps', '[]'))),
         coalesce(p ->> 'reason', ''), (p ->> 'status_code')::smallint, p ->> 'etag',
-        (p ->> 'last_modified')::timestamptz, p -> 'tdm',
+        (p ->> 'last_modified')::timestamptz, p -> 'tdm', p -> 'missing',
         v_failed::integer, coalesce((p ->> 'unanswered_count')::integer, 0), CASE WHEN v_failed THEN t END, CASE WHEN NOT v_failed THEN t END,
         v_version, t, t + ms_interval((p ->> 'fresh_ms')::bigint))
     ON CONFLICT (origin) DO UPDATE SET
         verdict = excluded.verdict, agent = excluded.agent, rules_hash = excluded.rules_hash,
         body_hash = excluded.body_hash, crawl_delay_ms = excluded.crawl_delay_ms, visit_times = excluded.visit_times,
         sitemaps = excluded.sitemaps, reason = excluded.reason, status_code = excluded.status_code,
-        etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm,
+        etag = excluded.etag, last_modified = excluded.last_modified, tdm = excluded.tdm, missing = coalesce(excluded.missing, r.missing),
         failures = CASE WHEN v_failed THEN r.failures + 1 ELSE 0 END, unanswered_count = excluded.unanswered_count,
         failing_since = CASE WHEN v_failed THEN coalesce(r.failing_since, t) END,
         read_at = CASE WHEN v_failed THEN r.read_at ELSE t END,

@@ -118,11 +118,15 @@ CREATE TABLE domains (
     yield_rate real,
     avg_response_ms integer,
     avg_page_bytes integer,
-    -- the reason if the pages read by these requests are all placeholders (reasons.Placeholders)
+    -- the reason if the pages read by these requests are all placeholders (reasons.Placeholders);
+    -- 'soft 404' if pages that do not exist are sent like others (robots.missing)
     placeholder text,
     first_crawled_at timestamptz,
     last_crawled_at timestamptz,
     counted_at timestamptz,
+    -- the signs of its owner: crawl.Owner; and when it was first seen with another one, or null
+    owner jsonb,
+    owner_since timestamptz,
     -- grows with each change of the row
     version bigint NOT NULL DEFAULT 0,
     -- the plan for spending the domain's requests on its pages (crawl.DomainRecrawl), and its time
@@ -626,6 +630,8 @@ CREATE TABLE robots (
     status_code smallint,
     -- the origin's tdmrep.json: usage.TDM; null before the first request
     tdm jsonb,
+    -- its answer for a page that does not exist: crawl.MissingPage; null before the first request
+    missing jsonb,
     -- validators for the next request
     etag text,
     last_modified timestamptz,

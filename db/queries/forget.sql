@@ -101,9 +101,14 @@ SELECT DISTINCT k.page_id FROM page_links AS l INNER JOIN page_keywords AS k ON 
 WHERE l.from_page_id = ANY(@pages::bigint []) AND k.domain <> @domain
 ORDER BY k.page_id;
 
--- Erases the stored robots.txt files of a domain, and returns their number.
+-- Erases the stored robots.txt files of a domain, and the signs of its owner. Returns the number of
+-- files.
 -- name: ForgetRobots :one
-WITH gone AS (DELETE FROM robots AS r WHERE r.domain = @domain RETURNING r.origin)
+WITH gone AS (
+    DELETE FROM robots AS r WHERE r.domain = @domain RETURNING r.origin
+), signs AS (
+    UPDATE domains AS d SET owner = NULL WHERE d.domain = @domain AND d.owner IS NOT NULL
+)
 SELECT count(x.forgotten)::bigint AS changed FROM (SELECT robots_forget(g.origin, 0)::text AS forgotten FROM gone AS g) AS x;
 
 -- Counts the given pages that belong to a domain.

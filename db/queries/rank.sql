@@ -81,6 +81,7 @@ FROM page_keywords AS k LEFT JOIN LATERAL (
         WHERE
             x.to_page_id = k.page_id AND x.kind = 'link' AND x.gone_at IS NULL AND NOT x.nofollow
             AND x.anchor IS NOT NULL AND coalesce(x.rel, 0) & @rel::integer = 0
+            AND x.created_at >= coalesce((SELECT d.owner_since FROM domains AS d WHERE d.domain = k.domain), '-infinity')
         LIMIT 100000
     ) AS l INNER JOIN pages AS f ON l.from_page_id = f.id
     WHERE

@@ -110,7 +110,8 @@ func domainColumns() []column[report.DomainRow] {
 		number("pages_crawled", "successful fetches of pages, repetitions included", func(r *row) int64 { return r.Crawled }),
 		number("pages_discovered", "known pages, up to a million", func(r *row) int64 { return r.Discovered }),
 		maybeReal("error_rate", "share of failures in the last hundred page requests", func(r *row) *float32 { return r.ErrorRate }),
-		lowCardinality(maybeText("placeholder", "`parked` or `default page` if the pages read by these requests are all such pages",
+		lowCardinality(maybeText("placeholder", "`parked` or `default page` if the pages read by these requests are all such pages; "+
+			"`soft 404` if the site sends pages that do not exist",
 			func(r *row) string { return string(r.Placeholder) })),
 		maybeReal("yield_rate", "share of new content in the last hundred page requests", func(r *row) *float32 { return r.YieldRate }),
 		positive("avg_response_ms", "average duration of these requests",

@@ -116,6 +116,9 @@ type Response struct {
 	// Header is the response header. Values may hold any byte but CR, LF and NUL.
 	Header http.Header
 
+	// Issuer is the organization that issued the certificate; empty without TLS.
+	Issuer string
+
 	// MediaType is the lower-case type/subtype of the Content-Type header. Empty means no header.
 	MediaType string
 
@@ -258,6 +261,7 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		return nil, fail(CauseProtocol, "a part of the content that was not asked for", nil)
 	}
 	response := newResponse(answer)
+	response.Issuer = x.issuer()
 	if x.request.WantBody != nil && !x.request.WantBody(response) {
 		return response, nil
 	}
@@ -270,6 +274,19 @@ func (c *Client) run(caller context.Context, x *exchange) (*Response, *Error) {
 		return nil, classify(caller, total, CauseProtocol, "the body is incomplete", err)
 	}
 	return response, nil
+}
+
+// issuer returns the organization, or else the name, of the issuer of the certificate.
+func (x *exchange) issuer() string {
+	if x.secure == nil {
+		return ""
+	}
+	chain := x.secure.ConnectionState().PeerCertificates
+	if len(chain) == 0 {
+		return ""
+	}
+	issuer := chain[0].Issuer
+	return cmp.Or(strings.Join(issuer.Organization, ", "), issuer.CommonName)
 }
 
 // newResponse returns the response of a head.

@@ -8,8 +8,10 @@ import (
 	"github.com/mosey-web/mosey/crawl"
 	"github.com/mosey-web/mosey/crawl/decide"
 	"github.com/mosey-web/mosey/crawl/freshness"
+	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/traps"
+	"github.com/mosey-web/mosey/crawl/urls"
 	"github.com/mosey-web/mosey/crawl/usage"
 	"github.com/mosey-web/mosey/internal/extra"
 	"github.com/mosey-web/mosey/internal/extract"
@@ -24,9 +26,13 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 	if err != nil || at.Skipped.Row().IsWall {
 		return err
 	}
+	text := traps.Read(r.url, page.Title, page.Text)
+	defer text.Release()
+	if r.isMissing(page, resp, text) {
+		recordNoContent(at, reasons.SoftNotFound, "its text is the one of "+kinds.MissingPath+", which does not exist")
+	}
 	if at.Skipped.Row().IsPlaceholder {
-		at.Page = r.pageUpdate(visit, crawl.Signals{})
-		decide.RemoveGonePage(*r.d.Attempt, at)
+		r.withoutContent(at, visit)
 		return r.applyUsage(at, r.declaredUsage(resp))
 	}
 	r.addRefresh(&page, resp)
@@ -56,25 +62,36 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 		r.index(at, resp, page, pageUsage)
 		r.addExtra(at, resp, page, pageUsage)
 	}
+	if err := r.checkOwner(ctx, at, page, resp, pageUsage); err != nil {
+		return err
+	}
 	if page.Text == "" && len(page.Links)+len(page.Feeds)+len(page.Images) == 0 {
 		recordNoPage(at, resp) // only now, because with an error, links that are gone would stay
 	}
-	text := traps.Read(r.url, page.Title, page.Text)
-	defer text.Release()
-	hash, words := text.SimHash()
-	switch {
-	case len(resp.Body) == 0:
+	if len(resp.Body) == 0 {
 		return r.applyUsage(at, pageUsage)
-	case words >= traps.SimHashWordsMin:
-		at.Page.SimHash, visit.Content = new(int64(hash)), page.Content //nolint:gosec // the same 64 bits
-	default:
-		visit.Content = traps.HashContent(resp.Body)
 	}
+	at.Page.SimHash, visit.Content = fingerprint(page, resp, text)
 	at.Charge = decide.ChargePage(*r.d.Attempt, r.url, text, page.Canonical)
 	at.Page.Visit = visitUpdate(visit)
 	// The page has been read, because its links, for example, may have changed.
 	at.Unchanged = freshness.Unchanged(r.d.Attempt.Visit, resp.Status, visit)
 	return r.applyUsage(at, pageUsage)
+}
+
+// fingerprint returns the fingerprints of a page. A text of few words has no SimHash.
+func fingerprint(page extract.Page, resp *fetch.Response, text *traps.PageText) (similar *int64, content crawl.ContentHash) {
+	hash, words := text.SimHash()
+	if words >= traps.SimHashWordsMin {
+		return new(int64(hash)), page.Content //nolint:gosec // the same 64 bits
+	}
+	return nil, traps.HashContent(resp.Body)
+}
+
+// withoutContent makes the record forget the content of a page.
+func (r *reading) withoutContent(at *crawl.Attempt, visit crawl.Visit) {
+	at.Page = r.pageUpdate(visit, crawl.Signals{})
+	decide.RemoveGonePage(*r.d.Attempt, at)
 }
 
 // dropFutureDate drops a date in the future. It allows a day for the page's clock or time zone.
@@ -88,31 +105,16 @@ func dropFutureDate(date, now time.Time) time.Time {
 // parse reads the page, or records a wall or a placeholder. It returns an empty page if the body is
 // empty or not read.
 func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Response) (extract.Page, error) {
-	var page extract.Page
-	if len(resp.Body) == 0 {
-		return page, nil
-	}
 	mediaType := documentType(resp)
-	if mediaType == "" {
-		return page, nil
+	if len(resp.Body) == 0 || mediaType == "" {
+		return extract.Page{}, nil
 	}
 	// The page is bounded, so this ends. Its record must not be lost if the worker stops.
 	if err := r.parses.Acquire(context.WithoutCancel(ctx), 1); err != nil {
-		return page, err
+		return extract.Page{}, err
 	}
 	defer r.parses.Release(1)
-	limits := extract.Limits{Images: r.d.Run.Settings.TakesImages()}
-	text, charset, err := fetch.ToUTF8(resp.Body, resp.ContentType)
-	limits.Charset = charset
-	switch {
-	case err != nil:
-	case mediaType == "text/plain":
-		page = extract.Plain(text, limits)
-	case mediaType == "application/xhtml+xml":
-		page, err = extract.XHTML(text, r.base, limits)
-	default:
-		page, err = extract.HTML(text, r.base, limits)
-	}
+	page, text, err := extractPage(resp, mediaType, r.base, extract.Limits{Images: r.d.Run.Settings.TakesImages()})
 	if err != nil {
 		at.Error = err.Error()
 	}
@@ -122,6 +124,22 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 		recordNoContent(at, reason, evidence)
 	}
 	return page, nil
+}
+
+// extractPage reads a body as a page. It returns the body as UTF-8, too.
+func extractPage(resp *fetch.Response, mediaType string, base urls.Spelt, limits extract.Limits) (page extract.Page, text []byte, err error) {
+	text, charset, err := fetch.ToUTF8(resp.Body, resp.ContentType)
+	limits.Charset = charset
+	switch {
+	case err != nil:
+	case mediaType == "text/plain":
+		page = extract.Plain(text, limits)
+	case mediaType == "application/xhtml+xml":
+		page, err = extract.XHTML(text, base, limits)
+	default:
+		page, err = extract.HTML(text, base, limits)
+	}
+	return page, text, err
 }
 
 // addExtra adds the data of the operator's program to the page's signals, unless its publisher

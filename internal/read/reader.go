@@ -41,9 +41,12 @@ type RobotsStore interface {
 	Robots(ctx context.Context, origin string) (crawl.Robots, error)
 }
 
-// Rules returns the sitemaps of an origin's stored robots.txt, or crawl.ErrNotFound.
+// Rules reads stored robots.txt files, and notes the texts of pages.
 type Rules interface {
+	// Sitemaps returns the sitemaps of an origin's stored robots.txt, or crawl.ErrNotFound.
 	Sitemaps(ctx context.Context, origin string, version int64) ([]string, error)
+	// NoteText notes the text (traps.PageText.Text) that an origin gave for a new URL.
+	NoteText(origin, url string, text uint64)
 }
 
 // Config configures a Reader.
@@ -57,6 +60,9 @@ type Config struct {
 	Pictures *picture.Reader
 	// Images stores images. If nil, runs that store images wait.
 	Images ImageStore
+	// Owners stores the signs of the owners of domains; nil looks for none.
+	Owners   Owners
+	Registry Registry
 	// Program adds data to pages; nil adds none.
 	Program *extra.Program
 	// Warn logs errors that do not stop the reading.

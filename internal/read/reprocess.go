@@ -139,7 +139,7 @@ func (p *Reprocessor) decision(ctx context.Context, page report.ArchivedPage) (d
 	d := decide.Decision{Run: &page.Run, Attempt: page.Run.Attempt}
 	facts, err := p.Rulings.Facts(ctx, crawl.Facts{}, d.Attempt)
 	if facts.Ruling != nil {
-		d.Usage = facts.Ruling.Usage
+		d.Usage, d.Missing = facts.Ruling.Usage, facts.Ruling.Missing
 	}
 	return d, err
 }

@@ -37,7 +37,7 @@ const (
 	sitemapsMax = 100
 )
 
-// Origin is an origin whose robots.txt or tdmrep.json was requested.
+// Origin is an origin whose robots.txt, tdmrep.json or missing page was requested.
 type Origin struct {
 	Store RobotsStore
 	// Kind is the requested file. URL is its address after Hops redirects.
@@ -69,13 +69,16 @@ type OriginResult struct {
 	Unreachable string
 }
 
-// Read reads the exchange for an origin's robots.txt or tdmrep.json.
+// Read reads the exchange for an origin's robots.txt, tdmrep.json or missing page.
 func (o Origin) Read(ctx context.Context, x *request.Exchange) (OriginResult, error) {
 	var result OriginResult
 	var err error
-	if o.Kind == kinds.TDM {
+	switch o.Kind {
+	case kinds.TDM:
 		result, err = o.tdm(ctx, x)
-	} else {
+	case kinds.Missing:
+		result = o.missing(x)
+	default:
 		result = o.robots(x)
 	}
 	if result.Robots != nil {
@@ -117,6 +120,13 @@ func (o Origin) Conditions() http.Header {
 // robots.txt applies to it as to any page.
 func (o Origin) MissesTDM(r crawl.Robots) bool {
 	return o.Run.ID != 0 && decide.WantsTDM(o.Run) && len(r.TDM) == 0 && Allows(r, usage.TDMPath)
+}
+
+// LacksMissing reports whether the origin's missing page is the requested file, the stored answer
+// is too old, and robots.txt allows the request.
+func (o Origin) LacksMissing(r crawl.Robots) bool {
+	return o.Kind == kinds.Missing && Allows(r, kinds.MissingPath) &&
+		(r.Missing == nil || time.Since(r.Missing.At) >= decide.MissingInterval)
 }
 
 // robots turns a response into a verdict (RFC 9309 §2.3.1).

@@ -43,11 +43,13 @@ type Reader struct {
 	hits, misses atomic.Int64
 	// windows caches politeness.Windows by their text
 	windows sync.Map
+	repeats repeats
 }
 
 type parsed struct {
 	rules    *robots.Rules
 	tdm      usage.TDM
+	missing  *crawl.MissingPage
 	sitemaps []string
 	size     int
 }
@@ -110,6 +112,7 @@ func (r *Reader) read(ctx context.Context, c crawl.AttemptFacts, probing bool) (
 	ruling := &decide.Ruling{
 		Allowed: d.Allowed, Line: d.Line, Rule: d.Rule, TDMAllowed: tdm.Allowed, TDMLine: tdm.Line,
 		FrontPageAllowed: probing && p.rules.Decide("/").Allowed,
+		Missing:          p.missing, WantsMissing: r.repeats.wants(c.Origin, p),
 	}
 	if c.LastReachableURL != "" {
 		lastReachableURL, err := urls.Parse(c.LastReachableURL)
@@ -146,7 +149,7 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (*pars
 }
 
 func (r *Reader) cacheRules(stored crawl.Robots, version int64) (*parsed, error) {
-	p := &parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, size: len(stored.Rules) + len(stored.TDM)}
+	p := &parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, missing: stored.Missing, size: len(stored.Rules) + len(stored.TDM)}
 	for _, s := range p.sitemaps {
 		p.size += len(s)
 	}

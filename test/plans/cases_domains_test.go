@@ -105,6 +105,19 @@ func domainCases(changing changes, reading reads) {
 			Domains: []string{site(sitePlain), site(siteHosted)}, Registered: []string{"other.example", site(siteHosted)},
 		}))
 	}
+	changing["Owner"] = func(t *testing.T, c change) {
+		ctx := t.Context()
+		c.ok(c.q.OwnerGet(ctx, site(sitePlain)))
+		next, err := c.q.ForgetNext(ctx, dbsqlc.ForgetNextParams{Domain: site(sitePlain), Max: 500})
+		c.ok(next, err)
+		var pages []int64
+		for _, p := range next {
+			pages = append(pages, p.ID)
+		}
+		c.ok(c.q.OwnerPages(ctx, pages))
+		c.done(c.q.OwnerDropRanks(ctx, pages))
+		c.done(c.q.OwnerSet(ctx, dbsqlc.OwnerSetParams{Domain: site(sitePlain), Owner: []byte("{}"), IsNew: true}))
+	}
 	reading["Domains"] = func(t *testing.T, s *db.Store) {
 		for _, sort := range []string{"priority", "domain"} {
 			_, err := s.Domains(t.Context(), report.DomainQuery{Sort: sort, Limit: 20})

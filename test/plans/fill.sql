@@ -192,7 +192,7 @@ ANALYZE sites;
 INSERT INTO domains (
     domain, status, status_reason, priority_score, priority_computed_at, next_crawl_after, opens_at, claimed_by, claim_expires_at,
     last_crawl_run_id, refused_ip, refused_since, source, seed_rank, pages_crawled, pages_discovered, error_rate, yield_rate,
-    avg_response_ms, last_crawled_at, counted_at, recrawl
+    avg_response_ms, last_crawled_at, counted_at, owner, owner_since, recrawl
 )
 SELECT
     x.domain,
@@ -205,6 +205,7 @@ SELECT
     CASE WHEN x.claimed THEN now() + CASE WHEN x.s % 1000 = 901 THEN - interval '1 minute' ELSE interval '1 day' END END,
     1, CASE WHEN x.s % 500 = 11 THEN '10.0.0.1'::inet END, CASE WHEN x.s % 500 = 11 THEN now() END,
     CASE WHEN x.s % 2 = 0 THEN 'list' END, CASE WHEN x.s % 2 = 0 THEN x.s + 1 END, 20, 32, 0.1, 0.8, 100, now(), now(),
+    '{"seen_at": "2026-01-01T00:00:00Z"}', CASE WHEN x.s % 200 = 7 THEN now() - interval '1 day' END,
     CASE WHEN x.s % 3 = 0 THEN '{}'::jsonb END
 FROM sites AS x ORDER BY x.s;
 
@@ -244,14 +245,15 @@ FROM sites AS x CROSS JOIN LATERAL (
 INSERT INTO robots_contents (hash, content) SELECT sha256(c), c FROM generate_series(0, 49) AS i, LATERAL unnest(ARRAY[convert_to('rules ' || i, 'UTF8'), convert_to('body ' || i, 'UTF8')]) AS c ON CONFLICT DO NOTHING;
 INSERT INTO robots (
     origin, domain, verdict, agent, rules_hash, body_hash, crawl_delay_ms, visit_times, sitemaps, status_code, failures, unanswered_count, failing_since, read_at, version,
-    fetched_at, expires_at
+    fetched_at, expires_at, missing
 )
 SELECT
     o.origin, x.domain, (CASE WHEN x.s % 97 = 2 THEN 'unreachable' ELSE 'rules' END)::robots_verdict, 'mosey',
     sha256(convert_to('rules ' || x.s % 50, 'UTF8')), sha256(convert_to('body ' || x.s % 50, 'UTF8')), CASE WHEN x.s % 10 = 0 THEN 2000 END,
     CASE WHEN x.s % 20 = 0 THEN 'Mon-Sun 06:00-08:45 UTC' END,
     ARRAY[x.origin || '/sitemap.xml'], 200, CASE WHEN x.s % 97 = 2 THEN 3 ELSE 0 END, CASE WHEN x.s % 97 = 2 THEN 3 ELSE 0 END,
-    CASE WHEN x.s % 97 = 2 THEN now() END, CASE WHEN x.s % 97 <> 2 OR o.origin LIKE 'http:%' THEN now() END, 2, now(), now() + interval '1 day'
+    CASE WHEN x.s % 97 = 2 THEN now() END, CASE WHEN x.s % 97 <> 2 OR o.origin LIKE 'http:%' THEN now() END, 2, now(), now() + interval '1 day',
+    CASE WHEN x.s % 30 = 0 THEN '{"at": "2026-01-01T00:00:00Z", "text": "1"}'::jsonb END
 FROM sites AS x CROSS JOIN LATERAL (SELECT x.origin UNION ALL SELECT 'http://' || x.domain WHERE x.s % 97 IN (2, 3)) AS o (origin);
 INSERT INTO robots_history (origin, version, verdict, agent, rules_hash, body_hash, fetched_at)
 SELECT r.origin, v, r.verdict, r.agent, r.rules_hash, r.body_hash, r.fetched_at

@@ -28,6 +28,7 @@ import (
 	"github.com/mosey-web/mosey/internal/keywords"
 	"github.com/mosey-web/mosey/internal/language"
 	"github.com/mosey-web/mosey/internal/network"
+	"github.com/mosey-web/mosey/internal/registration"
 	"github.com/mosey-web/mosey/internal/request"
 	"github.com/mosey-web/mosey/workflows"
 )
@@ -46,6 +47,7 @@ type FetchFlags struct {
 	Exec            string         `help:"Program for a line of the shell. It reads each page that was read as a JSON object on a line, and answers with a line: an object of at most 8 KiB, which is stored with the page, or null. See docs/feed.md." expert:"" placeholder:"COMMAND"`
 	Archive         string         `help:"Archive: a directory, or the URL of a bucket (s3://). Each response, with its request, is stored in WARC files there, unless its publisher forbids it. See docs/archive.md." expert:"" placeholder:"DIR|URL"`
 	ArchiveSpool    string         `help:"Directory for files of the archive until they are in its bucket. Default: archive in the data directory, if there is one." expert:"" placeholder:"DIR"`
+	RDAP            string         `name:"rdap" help:"RDAP service for the registration of domains that seem to have changed owners, such as https://rdap.org. Default: none." expert:"" placeholder:"URL"`
 	WebURL          string         `name:"web-url" help:"URL of the web page, to which Temporal's UI links from each domain and run. Default: the web page of this process, if any." expert:"" placeholder:"URL"`
 	Timeout         time.Duration  `help:"Timeout of one request. Default: 30s." default:"30s" expert:"" placeholder:"DURATION"`
 	MaxFetches      int            `help:"Maximum number of requests in flight of this process; mosey workers limits the fleet. Default: 256." default:"256" expert:"" placeholder:"N"`
@@ -69,6 +71,9 @@ func (f FetchFlags) Validate() error {
 	}
 	if err := (dns.Config{Servers: f.DNSServer}).Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("--dns-server: %w", err))
+	}
+	if err := registration.Validate(f.RDAP); f.RDAP != "" && err != nil {
+		errs = append(errs, fmt.Errorf("--rdap %w", err))
 	}
 	_, err := f.signer(nil)
 	errs = append(errs, f.config().Validate(), err)
@@ -187,6 +192,7 @@ func NewWorker(
 		},
 		Completer: c.Client, Agent: token, AllowMalformed: f.MalformedRobots == "allow", Languages: language.New(models),
 		SeedFiles: activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()}, Images: f.images(t), Program: f.program(logger),
+		Registry: f.registry(fetcher, resolver),
 	}
 	responses, err := f.archive(ctx, logger, &config.Requests)
 	if err != nil {

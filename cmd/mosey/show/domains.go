@@ -27,7 +27,7 @@ import (
 
 // DomainsCmd lists domains.
 type DomainsCmd struct {
-	Status string  `help:"Only domains of this status: pending, active, exhausted, blocked or unreachable; or parked, or 'default page', for domains without a site." placeholder:"STATUS"`
+	Status string  `help:"Only domains of this status: pending, active, exhausted, blocked or unreachable; or parked or 'default page' for domains without a site, or 'soft 404'." placeholder:"STATUS"`
 	Source string  `help:"Only domains seeded by a list of this kind, such as tranco." placeholder:"SOURCE"`
 	Errors float32 `help:"Only domains with at least this share of failed recent requests, from 0 to 1." placeholder:"SHARE"`
 	Rank   int     `help:"Only domains up to this rank on their list." placeholder:"N"`
@@ -147,8 +147,14 @@ func printDomain(w io.Writer, r report.Domain) error {
 	}
 	row("pending", "%d", r.Pending)
 	printCounts(row, r)
+	if !r.OwnerSince.IsZero() {
+		row("owner", "another one was found on %s; earlier pages and links do not count", explain.Stamp(r.OwnerSince))
+	}
 	for _, o := range r.Robots {
 		row("robots", "%s", explain.Robots(o, time.Local))
+		if o.SoftNotFound {
+			row("soft 404", "%s sends the same page for addresses that do not exist; pages with its text are left out", o.Origin)
+		}
 	}
 	for _, trap := range r.Traps {
 		row("stopped", "%s", trap.Evidence)
