@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -80,9 +81,7 @@ func TestSoftNotFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			paths := map[string]web.Behaviour{"/a": echo{text: sorry}, "/b/n1": echo{text: sorry}, "/c": echo{text: sorry}}
-			for path, b := range c.paths {
-				paths[path] = b
-			}
+			maps.Copy(paths, c.paths)
 			b := setup(t, options{sites: serving(paths)})
 			for _, target := range []string{"/", "/a", "/b/n1", "/c", "/d", "/e"} { // in this order
 				if paths[target] != nil {

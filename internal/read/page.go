@@ -127,7 +127,9 @@ func (r *reading) parse(ctx context.Context, at *crawl.Attempt, resp *fetch.Resp
 }
 
 // extractPage reads a body as a page. It returns the body as UTF-8, too.
-func extractPage(resp *fetch.Response, mediaType string, base urls.Spelt, limits extract.Limits) (page extract.Page, text []byte, err error) {
+func extractPage(
+	resp *fetch.Response, mediaType string, base urls.Spelt, limits extract.Limits,
+) (page extract.Page, text []byte, err error) {
 	text, charset, err := fetch.ToUTF8(resp.Body, resp.ContentType)
 	limits.Charset = charset
 	switch {

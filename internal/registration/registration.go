@@ -70,8 +70,8 @@ func (s Service) request(ctx context.Context, address string) (at time.Time, err
 	}
 	var domain struct {
 		Events []struct {
-			Action string    `json:"eventAction"`
-			Date   time.Time `json:"eventDate"`
+			Action string    `json:"eventAction"` //nolint:tagliatelle // RFC 9083, section 4.5
+			Date   time.Time `json:"eventDate"`   //nolint:tagliatelle // the same
 		} `json:"events"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxBytes)).Decode(&domain); err != nil {

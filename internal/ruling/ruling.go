@@ -149,7 +149,9 @@ func (r *Reader) rules(ctx context.Context, origin string, version int64) (*pars
 }
 
 func (r *Reader) cacheRules(stored crawl.Robots, version int64) (*parsed, error) {
-	p := &parsed{rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, missing: stored.Missing, size: len(stored.Rules) + len(stored.TDM)}
+	p := &parsed{
+		rules: robots.Restore(stored.Rules), sitemaps: stored.Sitemaps, missing: stored.Missing, size: len(stored.Rules) + len(stored.TDM),
+	}
 	for _, s := range p.sitemaps {
 		p.size += len(s)
 	}

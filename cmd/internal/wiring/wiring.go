@@ -184,7 +184,7 @@ func NewWorker(
 	journal := network.NewJournal(store, identity(), logger)
 	monitor := network.New(network.Config{OnChange: t.countOutages(journal.Notify), Jitter: rand.Float64})
 	config := activities.Config{
-		Store:   store,
+		Store: store, Registry: f.registry(fetcher, resolver),
 		Starter: workflows.Starter{Client: c, PageURL: f.WebURL, Versioned: v.BuildID != ""},
 		Requests: request.Config{
 			Fetcher: fetcher, Resolver: resolver, MaxFetches: f.MaxFetches, Permits: fleet.permits, Worker: fleet.ID,
@@ -192,7 +192,6 @@ func NewWorker(
 		},
 		Completer: c.Client, Agent: token, AllowMalformed: f.MalformedRobots == "allow", Languages: language.New(models),
 		SeedFiles: activities.SeedFiles{Dir: f.SeedDir, Cache: seedFileCache()}, Images: f.images(t), Program: f.program(logger),
-		Registry: f.registry(fetcher, resolver),
 	}
 	responses, err := f.archive(ctx, logger, &config.Requests)
 	if err != nil {
