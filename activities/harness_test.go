@@ -24,7 +24,6 @@ import (
 
 	"github.com/mosey-web/mosey/activities"
 	"github.com/mosey-web/mosey/crawl"
-	"github.com/mosey-web/mosey/crawl/kinds"
 	"github.com/mosey-web/mosey/crawl/reasons"
 	"github.com/mosey-web/mosey/crawl/report"
 	"github.com/mosey-web/mosey/crawl/seeds"
@@ -342,13 +341,11 @@ func (b *testBundle) log() web.Log {
 	return slices.DeleteFunc(b.web.Log(), func(r web.Record) bool { return r.LocalAddr.Addr() != addr })
 }
 
-// pages returns the paths of the requested pages of the site, without the one that does not exist.
+// pages returns the paths of the requested pages of the site.
 func (b *testBundle) pages() []string {
 	targets := []string{}
 	for _, r := range b.log().Pages() {
-		if r.Target != kinds.MissingPath {
-			targets = append(targets, r.Target)
-		}
+		targets = append(targets, r.Target)
 	}
 	return targets
 }

@@ -113,6 +113,7 @@ func domainColumns() []column[report.DomainRow] {
 		lowCardinality(maybeText("placeholder", "`parked` or `default page` if the pages read by these requests are all such pages; "+
 			"`soft 404` if the site sends pages that do not exist",
 			func(r *row) string { return string(r.Placeholder) })),
+		maybeInstant("owner_since", "time at which another owner was found", func(r *row) time.Time { return r.OwnerSince }),
 		maybeReal("yield_rate", "share of new content in the last hundred page requests", func(r *row) *float32 { return r.YieldRate }),
 		positive("avg_response_ms", "average duration of these requests",
 			func(r *row) int64 { return time.Duration(r.AvgResponse).Milliseconds() }),

@@ -32,22 +32,29 @@ type Registry struct {
 	RegisteredAt func(ctx context.Context, domain string) (time.Time, error)
 }
 
-// checkOwner looks at a domain's front page for signs of another owner, unless its publisher forbids
-// the run's purpose.
-func (r *reading) checkOwner(ctx context.Context, at *crawl.Attempt, page extract.Page, resp *fetch.Response, u usage.Usage) error {
+// checkOwner looks at a domain's front page for signs of another owner, unless its publisher
+// forbids the run's purpose. After a failure, the next visit looks again.
+func (r *reading) checkOwner(ctx context.Context, at *crawl.Attempt, page extract.Page, resp *fetch.Response, u usage.Usage) {
 	isFront := r.url.RequestTarget() == "/" && resp.Status >= 200 && resp.Status < 300
 	if r.Owners == nil || !isFront || at.Login || at.Skipped != "" {
-		return nil
+		return
 	}
 	if allowed, _ := usage.Allows(*r.d.Run.Settings.Purpose, u); !allowed {
-		return nil
-	}
-	domain := r.url.Domain()
-	before, err := r.Owners.Owner(ctx, domain)
-	if err != nil || resp.EndedAt.Sub(before.SeenAt) < ownerInterval {
-		return err
+		return
 	}
 	o := crawl.Owner{SeenAt: resp.EndedAt.UTC(), Title: page.Title, Language: at.Page.Language, Issuer: resp.Issuer}
+	if err := r.compareOwner(ctx, r.url.Domain(), o); err != nil && ctx.Err() == nil {
+		r.Warn(ctx, "cannot compare the owner of a domain", "domain", r.url.Domain(), "error", err)
+	}
+}
+
+// compareOwner stores the signs of a domain's owner, once a day, and makes a domain with another
+// owner new.
+func (r *reading) compareOwner(ctx context.Context, domain string, o crawl.Owner) error {
+	before, err := r.Owners.Owner(ctx, domain)
+	if err != nil || o.SeenAt.Sub(before.SeenAt) < ownerInterval {
+		return err
+	}
 	if r.Registry.NameServers != nil {
 		if servers, err := r.Registry.NameServers(ctx, urls.Registered(domain)); err == nil {
 			o.NameServers = servers

@@ -62,9 +62,7 @@ func (r *reading) page(ctx context.Context, at *crawl.Attempt, resp *fetch.Respo
 		r.index(at, resp, page, pageUsage)
 		r.addExtra(at, resp, page, pageUsage)
 	}
-	if err := r.checkOwner(ctx, at, page, resp, pageUsage); err != nil {
-		return err
-	}
+	r.checkOwner(ctx, at, page, resp, pageUsage)
 	if page.Text == "" && len(page.Links)+len(page.Feeds)+len(page.Images) == 0 {
 		recordNoPage(at, resp) // only now, because with an error, links that are gone would stay
 	}

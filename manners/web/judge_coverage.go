@@ -94,6 +94,8 @@ func (j *judge) extraReason(r Record) string {
 		return "out of scope"
 	case target == sitemapPath, slices.Contains(h.site.special[sitemapPath].to, target) && p.allowed(h, target):
 		return "" // it might exist, and lists such targets
+	case r.IsProbe():
+		return "" // it recognizes soft 404s by it
 	case res.missing:
 		return "this URL has no page"
 	case !r.IsPage(), res.image, res.ctype == "image/png", !p.allowed(h, target), res.trap,

@@ -113,6 +113,12 @@ func (r Record) Domain() string { return DomainKey(r.Host) }
 // without a request.
 func (r Record) IsPage() bool { return r.Host != "" && !isRobots(r.Target) }
 
+// probe matches the path of a page that no site has. A crawler recognizes soft 404s by it.
+var probe = regexp.MustCompile(`^/[a-z]*-?[0-9a-f]{16,}$`)
+
+// IsProbe reports whether the record is a request for a page that no site has: a random path.
+func (r Record) IsProbe() bool { return probe.MatchString(r.Target) }
+
 // Answered reports whether a complete response was sent.
 func (r Record) Answered() bool { return !r.Aborted && !r.InFlight && r.Status != 0 }
 
@@ -122,11 +128,11 @@ func (r Record) id() [2]int64 { return [2]int64{r.Conn, int64(r.Start)} }
 // Log lists the requests to a web, in the order of Start.
 type Log []Record
 
-// Pages returns the records of page requests, without those for sitemaps.
+// Pages returns the records of page requests, without those for sitemaps, and without probes.
 func (l Log) Pages() Log {
 	var pages Log
 	for _, r := range l {
-		if r.IsPage() && r.Target != sitemapPath {
+		if r.IsPage() && !r.IsProbe() && r.Target != sitemapPath {
 			pages = append(pages, r)
 		}
 	}

@@ -73,7 +73,7 @@ func auditAgrees(t *testing.T, s site, dir string) {
 	require.EqualValues(t, len(s.Log()), a.Domains.Requests)
 	asked := 0 // sitemaps, too, are asked for by robots.txt
 	for _, r := range s.Log() {
-		if r.IsPage() {
+		if r.IsPage() && !r.IsProbe() {
 			asked++
 		}
 	}
