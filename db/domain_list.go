@@ -46,7 +46,9 @@ func domainListing(d dbsqlc.Domain) report.DomainListing {
 
 func (s *Store) countDomains(ctx context.Context, domains []string) error {
 	placeholders := mapRows(reasons.Placeholders(), func(r reasons.Reason) string { return string(r) })
-	return s.q.DomainsCount(ctx, dbsqlc.DomainsCountParams{Domains: domains, Placeholders: placeholders})
+	return s.q.DomainsCount(ctx, dbsqlc.DomainsCountParams{
+		Domains: domains, Placeholders: placeholders, SoftNotFound: string(reasons.SoftNotFound),
+	})
 }
 
 const (

@@ -88,14 +88,16 @@ const MissingPath = "/mosey-8c41d07f6be2a935"
 // maxAnnouncementInterval caps the wait for a kind that announces new pages.
 const maxAnnouncementInterval = 24 * time.Hour
 
+// acceptDocument is the Accept header of pages. It prefers formats that can be parsed.
+const acceptDocument = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
+
 // table holds the kinds in display order. The first is the kind of a page.
 var table = []struct {
 	kind   Kind
 	traits Traits
 }{
 	{Page, Traits{
-		// prefers formats that can be parsed
-		Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1", Accepts: acceptsDocument,
+		Accept: acceptDocument, Accepts: acceptsDocument,
 		Budget: BudgetPages, Follow: FollowLinks, IsRecrawled: true,
 	}},
 	{Robots, Traits{
@@ -106,7 +108,7 @@ var table = []struct {
 		Accept: "text/plain,*/*;q=0.5", MaxBytes: 500<<10 + 1, Accepts: acceptsAny, Path: TDMPath,
 	}},
 	{Missing, Traits{
-		Accept: "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: 1 << 20, Accepts: acceptsDocument, Path: MissingPath,
+		Accept: acceptDocument, MaxBytes: 1 << 20, Accepts: acceptsDocument, Path: MissingPath,
 	}},
 	{Sitemap, Traits{
 		Accept: "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.1", MaxBytes: 50 << 20, Accepts: acceptsAnnouncement, SameBytes: true,

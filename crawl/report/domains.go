@@ -15,8 +15,8 @@ type DomainListing struct {
 	Domain string             `json:"domain"`
 	Status crawl.DomainStatus `json:"status"`
 	Reason string             `json:"reason,omitempty"`
-	// Placeholder is reasons.Parked or reasons.DefaultPage if the last pages that were read are all
-	// such pages.
+	// Placeholder is one of reasons.Placeholders if the last pages that were read are all such pages.
+	// It is reasons.SoftNotFound also if the site sends pages that do not exist.
 	Placeholder reasons.Reason `json:"placeholder,omitempty"`
 	// OwnerSince is the time at which another owner was found; zero means never.
 	OwnerSince time.Time `json:"owner_since,omitzero"`

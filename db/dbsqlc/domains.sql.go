@@ -724,7 +724,7 @@ WITH counted AS (
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last,
             CASE WHEN bool_and(coalesce(x.skipped = ANY($2::text []), false)) FILTER (WHERE x.was_read)
                 THEN max(x.skipped) FILTER (WHERE x.was_read)
-                WHEN EXISTS (SELECT 1 FROM robots AS b WHERE b.domain = k.domain AND b.missing ? 'text') THEN 'soft 404' END AS placeholder
+                WHEN EXISTS (SELECT 1 FROM robots AS b WHERE b.domain = k.domain AND b.missing ? 'text') THEN $3::text END AS placeholder
         FROM (
             SELECT c.outcome, c.unchanged_reason, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
                 c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.skipped,
@@ -743,12 +743,13 @@ SELECT domains_prioritize(ARRAY(SELECT c.domain FROM counted AS c))
 type DomainsCountParams struct {
 	Domains      []string
 	Placeholders []string
+	SoftNotFound string
 }
 
 // Counts the pages and attempts of domains over all runs, and computes their priorities. It counts
 // at most a million pages of a domain, and at most 100,000 rows about images.
 func (q *Queries) DomainsCount(ctx context.Context, arg DomainsCountParams) error {
-	_, err := q.db.Exec(ctx, domainsCount, arg.Domains, arg.Placeholders)
+	_, err := q.db.Exec(ctx, domainsCount, arg.Domains, arg.Placeholders, arg.SoftNotFound)
 	return err
 }
 

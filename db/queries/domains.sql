@@ -251,7 +251,7 @@ WITH counted AS (
             avg(x.duration_ms)::integer AS took, avg(x.bytes)::integer AS bytes, max(x.completed_at) AS last,
             CASE WHEN bool_and(coalesce(x.skipped = ANY(@placeholders::text []), false)) FILTER (WHERE x.was_read)
                 THEN max(x.skipped) FILTER (WHERE x.was_read)
-                WHEN EXISTS (SELECT 1 FROM robots AS b WHERE b.domain = k.domain AND b.missing ? 'text') THEN 'soft 404' END AS placeholder
+                WHEN EXISTS (SELECT 1 FROM robots AS b WHERE b.domain = k.domain AND b.missing ? 'text') THEN @soft_not_found::text END AS placeholder
         FROM (
             SELECT c.outcome, c.unchanged_reason, c.duration_ms, c.bytes, c.completed_at, c.prerequisite, c.kind,
                 c.kind = ANY (kinds('image')) AND c.error_message IS NOT NULL AS refused, c.skipped,

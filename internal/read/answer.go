@@ -120,8 +120,7 @@ func visitUpdate(v crawl.Visit) *crawl.VisitUpdate {
 // redirect turns a redirect into a link to its target, which is crawled later so that the gap
 // holds. The page's content from before the redirect is gone.
 func (r *reading) redirect(at *crawl.Attempt, resp *fetch.Response) {
-	at.Page = r.pageUpdate(crawl.Visit{}, crawl.Signals{})
-	decide.RemoveGonePage(*r.d.Attempt, at)
+	r.withoutContent(at, crawl.Visit{})
 	kind := r.d.Attempt.Kind
 	if kind.Image() {
 		at.Image = &crawl.ImageUpdate{Problem: crawl.ImageUnanswered} // unless the redirect is followed

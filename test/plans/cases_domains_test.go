@@ -37,7 +37,7 @@ func domainCases(changing changes, reading reads) {
 			c.ok(c.q.DomainLock(ctx, site(s)))
 			c.done(c.q.DomainClaimRenew(ctx, dbsqlc.DomainClaimRenewParams{ClaimMs: 60000, Domain: site(s)}))
 			c.done(c.q.DomainFinish(ctx, dbsqlc.DomainFinishParams{Domain: site(s), Deferred: new(time.Now().Add(time.Hour)), YieldingRunIds: []int64{runLarge}}))
-			c.done(c.q.DomainsCount(ctx, dbsqlc.DomainsCountParams{Domains: []string{site(s)}, Placeholders: []string{"parked"}}))
+			c.done(c.q.DomainsCount(ctx, dbsqlc.DomainsCountParams{Domains: []string{site(s)}, Placeholders: []string{"parked"}, SoftNotFound: "soft 404"}))
 		}
 		c.ok(c.q.DomainRuns(ctx, dbsqlc.DomainRunsParams{Domain: site(sitePlain), Max: 10}))
 		c.ok(c.q.DomainsClaimed(ctx))
